@@ -1,0 +1,69 @@
+"""All settings, and the only reader of the environment."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from fluxmem_graph.errors import ConfigurationError
+
+
+class Settings(BaseSettings):
+    """Settings from arguments, then `FLUXMEM_*` and `NEO4J_*` variables, then defaults."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="FLUXMEM_", extra="ignore", frozen=True, populate_by_name=True
+    )
+
+    # Database: an own server when `neo4j_uri` is set, else the embedded one of `profile`.
+    neo4j_uri: str | None = Field(None, validation_alias=AliasChoices("neo4j_uri", "NEO4J_URI"))
+    neo4j_username: str = Field("neo4j", validation_alias=AliasChoices("neo4j_username", "NEO4J_USERNAME"))
+    neo4j_password: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("neo4j_password", "NEO4J_PASSWORD")
+    )
+    neo4j_database: str = Field("neo4j", validation_alias=AliasChoices("neo4j_database", "NEO4J_DATABASE"))
+    pool_size: int = Field(50, ge=1, description="Most connections the driver opens.")
+    timeout_s: float = Field(60, gt=0, description="Longest a transaction, with its retries, may take.")
+
+    home: Path = Field(
+        default_factory=lambda: platformdirs.user_data_path("fluxmem"),
+        description="Folder of the embedded servers, one subfolder per profile.",
+    )
+    profile: str = Field("default", pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
+    java_home: Path | None = Field(None, validation_alias=AliasChoices("java_home", "JAVA_HOME"))
+    server_heap_mb: int = Field(1024, ge=256)
+    server_page_cache_mb: int = Field(512, ge=64)
+
+    namespace: str = Field("default", min_length=1, max_length=256)
+
+    embedder: str = Field(
+        "all-MiniLM-L6-v2",
+        description="`hashing`, `openai:MODEL`, or a sentence-transformers name or path.",
+    )
+    embed_batch: int = Field(64, ge=1)
+    llm_model: str | None = Field(None, description="Model of the OpenAI-compatible endpoint; unset: no LLM.")
+    openai_base_url: str | None = Field(
+        None, validation_alias=AliasChoices("openai_base_url", "OPENAI_BASE_URL")
+    )
+    openai_api_key: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("openai_api_key", "OPENAI_API_KEY")
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
+
+    @cached_property
+    def profile_home(self) -> Path:
+        """Folder of this profile's embedded server."""
+        return self.home / self.profile
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings; `None` overrides are ignored. Raises ConfigurationError naming the bad field."""
+    try:
+        return Settings(**{k: v for k, v in overrides.items() if v is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ConfigurationError(f"setting {where}: {first['msg']}") from error
