@@ -43,7 +43,7 @@ class Settings(BaseSettings):
         "all-MiniLM-L6-v2",
         description="`hashing`, `openai:MODEL`, or a sentence-transformers name or path.",
     )
-    embed_batch: int = Field(64, ge=1)
+    embed_batch: int = Field(32, ge=1)
     llm_model: str | None = Field(None, description="Model of the OpenAI-compatible endpoint; unset: no LLM.")
     openai_base_url: str | None = Field(
         None, validation_alias=AliasChoices("openai_base_url", "OPENAI_BASE_URL")

@@ -1,0 +1,97 @@
+// fluxmem.create(namespace :: STRING, memories :: LIST<MAP>, actor = driver :: STRING, reason =  :: STRING, runId = null :: STRING, revive = true :: BOOLEAN) :: (id :: STRING, key :: STRING, created :: BOOLEAN, seq :: INTEGER)
+//
+// Store semantic memories with their sources, entities and order, and log each one.
+//
+// A memory is a map: content (required), id, key, external_id, name, text (what full text indexes: content with
+// speaker, title or date), context (the text before it), content_hash, embedding, embedding_model, source,
+// speaker, occurred_at, metadata (JSON text), tags, previous_key, operation_id, after (JSON text of the new
+// state), mentions and about (entities as maps of key and name), phrases (keys of entities that it mentions
+// if some memory is about them). Defaults: id is a random UUID, key is the id, text is the content. A key that exists already is left as it is, unless it was deleted and `revive` is true.
+// The order of locks is the order of keys, and the tenant's node, which hands out seq, is locked last.
+//
+// mode: WRITE
+CYPHER 25
+MERGE (tenant:Namespace {name: $namespace})
+  ON CREATE SET tenant.namespace = $namespace, tenant.id = randomUUID(), tenant.seq = 0,
+    tenant.key = 'ns' + replace(randomUUID(), '-', ''), tenant.created_at = datetime()
+WITH tenant, datetime() AS now
+UNWIND range(0, size($memories) - 1) AS position
+WITH tenant, now, position, $memories[position] AS row
+WITH tenant, now, position, row, coalesce(row.id, randomUUID()) AS id
+WITH tenant, now, position, row, id, coalesce(row.key, id) AS key
+ORDER BY key
+MERGE (memory:Memory {namespace: $namespace, key: key})
+  ON CREATE SET memory:Semantic, memory.id = id, memory.layer = 'semantic', memory.status = 'active',
+    memory.version = 0, memory.namespace_key = tenant.key, memory.external_id = row.external_id,
+    memory.name = coalesce(row.name, left(row.content, 60)), memory.content = row.content,
+    memory.text = coalesce(row.text, row.content), memory.context = row.context, memory.content_hash = row.content_hash,
+    memory.embedding_model = row.embedding_model, memory.source = row.source, memory.speaker = row.speaker,
+    memory.occurred_at = row.occurred_at, memory.valid_from = coalesce(row.occurred_at, now),
+    memory.recorded_from = now, memory.metadata = coalesce(row.metadata, '{}'),
+    memory.tags = coalesce(row.tags, [])
+WITH tenant, now, memory, min(position) AS position, collect(row) AS rows
+WITH tenant, now, memory, position, rows, rows[0] AS row, memory.version = 0 AS fresh,
+  $revive AND memory.status = 'deleted' AS revived
+SET memory.version = CASE WHEN fresh THEN 1 ELSE memory.version END
+SET memory.status = CASE WHEN revived THEN 'active' ELSE memory.status END
+SET memory.recorded_to = CASE WHEN revived THEN null ELSE memory.recorded_to END
+CALL (memory, row, fresh) {
+  WITH * WHERE fresh AND row.embedding IS NOT NULL
+  CALL db.create.setNodeVectorProperty(memory, 'embedding', toFloatList(row.embedding))
+}
+CALL (memory, rows) {
+  UNWIND rows AS row
+  WITH memory, row WHERE row.source IS NOT NULL
+  MERGE (source:Source {namespace: $namespace, uri: row.source})
+    ON CREATE SET source.id = randomUUID()
+  MERGE (memory)-[:FROM]->(source)
+}
+CALL (memory, row, fresh) {
+  UNWIND CASE WHEN fresh THEN coalesce(row.mentions, []) ELSE [] END AS item
+  MERGE (entity:Entity {namespace: $namespace, key: item.key})
+    ON CREATE SET entity.id = randomUUID(), entity.name = item.name
+  CREATE (memory)-[:MENTIONS]->(entity)
+}
+CALL (memory, row, fresh) {
+  UNWIND CASE WHEN fresh THEN coalesce(row.about, []) ELSE [] END AS item
+  MERGE (entity:Entity {namespace: $namespace, key: item.key})
+    ON CREATE SET entity.id = randomUUID(), entity.name = item.name
+  CREATE (memory)-[:ABOUT]->(entity)
+}
+WITH tenant, now, memory, position, row, fresh, revived
+ORDER BY position
+WITH tenant, now, collect({memory: memory, row: row, fresh: fresh, revived: revived}) AS stored
+CALL (stored) {
+  UNWIND stored AS entry
+  WITH entry.memory AS memory, entry.row AS row, entry.fresh AS fresh
+  WHERE fresh AND row.previous_key IS NOT NULL
+  MATCH (previous:Memory {namespace: $namespace, key: row.previous_key})
+  CREATE (previous)-[:NEXT]->(memory)
+}
+CALL (stored) {
+  UNWIND stored AS entry
+  UNWIND CASE WHEN entry.fresh THEN coalesce(entry.row.phrases, []) ELSE [] END AS key
+  MATCH (entity:Entity {namespace: $namespace, key: key})
+  WHERE EXISTS { (entity)<-[:ABOUT]-() }
+  WITH entry.memory AS memory, entity
+  MERGE (memory)-[:MENTIONS]->(entity)
+}
+WITH tenant, now, stored, [entry IN stored WHERE entry.fresh OR entry.revived] AS changed
+SET tenant.seq = tenant.seq + size(changed)
+WITH now, stored, changed, tenant.seq - size(changed) AS base
+CALL (now, changed, base) {
+  UNWIND range(0, size(changed) - 1) AS index
+  WITH now, base + index + 1 AS seq, changed[index] AS entry
+  WITH now, seq, entry.memory AS memory, entry.row AS row, entry.revived AS revived
+  CREATE (operation:Operation {
+    namespace: $namespace, id: coalesce(row.operation_id, randomUUID()), seq: seq,
+    kind: CASE WHEN revived THEN 'revive' ELSE 'create' END, actor: $actor, reason: $reason, at: now,
+    before: CASE WHEN revived THEN '{"status":"deleted"}' END,
+    after: CASE WHEN revived THEN '{"status":"active"}' ELSE row.after END
+  })-[:TOUCHED]->(memory)
+  SET operation.run_id = $runId
+  RETURN collect([memory.id, seq]) AS numbered
+}
+UNWIND stored AS entry
+RETURN entry.memory.id AS id, entry.memory.key AS key, entry.fresh OR entry.revived AS created,
+  head([pair IN numbered WHERE pair[0] = entry.memory.id | pair[1]]) AS seq

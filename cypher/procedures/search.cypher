@@ -1,0 +1,17 @@
+// fluxmem.search(namespace :: STRING, embedding :: LIST<FLOAT>, topK = 10 :: INTEGER) :: (id :: STRING, cosine :: FLOAT)
+//
+// Active memories nearest to an embedding, best first.
+//
+// The tenant filter is inside the index, so another tenant's nearer vectors never use up topK.
+// Neo4j's score is (1 + cosine) / 2; it is undone so that Stage I adds cosines.
+//
+// mode: READ
+CYPHER 25
+MATCH (memory:Memory)
+  SEARCH memory IN (
+    VECTOR INDEX memory_embedding FOR $embedding
+    WHERE memory.namespace = $namespace AND memory.status = 'active'
+    LIMIT $topK
+  ) SCORE AS score
+RETURN memory.id AS id, 2 * score - 1 AS cosine
+ORDER BY cosine DESC, id

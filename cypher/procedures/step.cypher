@@ -1,0 +1,40 @@
+// fluxmem.step(namespace :: STRING, episodeId :: STRING, observation :: STRING, action =  :: STRING, activated = [] :: LIST<MAP>, stepId = null :: STRING, metadata = null :: STRING, operationId = null :: STRING, actor = driver :: STRING, after = null :: STRING) :: (id :: STRING, index :: INTEGER, seq :: INTEGER)
+//
+// Record one step of a running episode, and which memories its context held.
+//
+// `activated` holds maps of id, rank, score, dense, sparse, verified, spread and round.
+//
+// mode: WRITE
+CYPHER 25
+MATCH (episode:Memory:Episodic {namespace: $namespace, id: $episodeId})
+SET episode.namespace = episode.namespace // takes the lock before the steps are counted
+WITH episode, datetime() AS now
+WHERE episode.ended_at IS NULL
+WITH episode, now, COUNT { (episode)-[:HAS_STEP]->() } AS index
+OPTIONAL MATCH (episode)-[:HAS_STEP]->(earlier:Step {index: index - 1})
+CREATE (episode)-[:HAS_STEP]->(step:Step {
+  namespace: $namespace, id: coalesce($stepId, randomUUID()), index: index, observation: $observation,
+  action: $action
+})
+SET step.metadata = $metadata
+CALL (step, earlier) {
+  WITH * WHERE earlier IS NOT NULL
+  CREATE (earlier)-[:NEXT]->(step)
+}
+CALL (step) {
+  UNWIND $activated AS item
+  MATCH (memory:Memory {namespace: $namespace, id: item.id})
+  CREATE (step)-[activated:ACTIVATED]->(memory)
+  SET activated = item {.rank, .score, .dense, .sparse, .verified, .spread, round: coalesce(item.round, 0),
+    pruned: false}
+}
+WITH episode, step, index, now
+MATCH (tenant:Namespace {name: $namespace})
+SET tenant.seq = tenant.seq + 1
+CREATE (operation:Operation {
+  namespace: $namespace, id: coalesce($operationId, randomUUID()), seq: tenant.seq, kind: 'step',
+  actor: $actor, reason: '', at: now
+})-[:TOUCHED]->(episode)
+CREATE (operation)-[:TOUCHED]->(step)
+SET operation.after = $after
+RETURN step.id AS id, index, operation.seq AS seq

@@ -1,0 +1,51 @@
+// fluxmem.update(namespace :: STRING, id :: STRING, content :: STRING, change = {} :: MAP, actor = driver :: STRING, reason =  :: STRING, runId = null :: STRING) :: (id :: STRING, version :: INTEGER, seq :: INTEGER)
+//
+// Replace the content of an active memory; the former version stays as a superseded node.
+//
+// The memory keeps its id and its links; the copy takes the id `ID@VERSION` and is linked by SUPERSEDES.
+// `change` may hold key, name, text, content_hash, embedding, embedding_model, metadata (JSON text), tags,
+// mentions (entities as maps of key and name), operation_id and after (JSON text of the new state).
+// Without an embedding the memory is found by its words and links only.
+//
+// mode: WRITE
+CYPHER 25
+MATCH (memory:Memory {namespace: $namespace, id: $id})
+WHERE memory.status IN ['active', 'candidate', 'local']
+SET memory.version = memory.version + 1 // takes the lock before anything is copied
+WITH memory, memory.version - 1 AS version, datetime() AS now
+CREATE (former:$(labels(memory)))
+SET former = memory {.*, id: memory.id + '@' + version, key: memory.key + '@' + version, version: version,
+  status: 'superseded', recorded_to: now}
+CREATE (memory)-[:SUPERSEDES]->(former)
+WITH memory, former, now
+CALL (memory, former) {
+  MATCH (memory)-[mention:MENTIONS]->(entity:Entity)
+  CREATE (former)-[:MENTIONS]->(entity)
+  DELETE mention
+}
+CALL (memory) {
+  UNWIND coalesce($change.mentions, []) AS item
+  MERGE (entity:Entity {namespace: $namespace, key: item.key})
+    ON CREATE SET entity.id = randomUUID(), entity.name = item.name
+  CREATE (memory)-[:MENTIONS]->(entity)
+}
+SET memory.content = $content, memory.text = coalesce($change.text, $content), memory.name = coalesce($change.name, left($content, 60)),
+  memory.key = coalesce($change.key, memory.key), memory.content_hash = $change.content_hash,
+  memory.embedding_model = $change.embedding_model, memory.embedding = null, memory.recorded_from = now,
+  memory.metadata = coalesce($change.metadata, memory.metadata),
+  memory.tags = coalesce($change.tags, memory.tags)
+WITH memory, former, now
+CALL (memory) {
+  WITH * WHERE $change.embedding IS NOT NULL
+  CALL db.create.setNodeVectorProperty(memory, 'embedding', toFloatList($change.embedding))
+}
+WITH memory, former, now
+MATCH (tenant:Namespace {name: $namespace})
+SET tenant.seq = tenant.seq + 1
+CREATE (operation:Operation {
+  namespace: $namespace, id: coalesce($change.operation_id, randomUUID()), seq: tenant.seq, kind: 'update',
+  actor: $actor, reason: $reason, at: now, before: '{"version":' + former.version + '}',
+  after: coalesce($change.after, '{"content":"' + replace(replace($content, '\\', '\\\\'), '"', '\\"') + '"}')
+})-[:TOUCHED]->(memory)
+SET operation.run_id = $runId
+RETURN memory.id AS id, memory.version AS version, operation.seq AS seq

@@ -1,0 +1,14 @@
+// Retrieval: the tenant, layer and status filters live inside the vector index, and the namespace key inside Lucene,
+// so that another tenant's nearer memories never use up a result.
+// SCALAR quantization: the server's default loses recall.
+CREATE VECTOR INDEX memory_embedding IF NOT EXISTS
+FOR (m:Memory) ON (m.embedding) WITH [m.namespace, m.layer, m.status]
+OPTIONS {indexConfig: {
+  `vector.dimensions`: $dimension,
+  `vector.similarity_function`: 'cosine',
+  `vector.quantization.type`: 'SCALAR'
+}};
+CREATE FULLTEXT INDEX memory_text IF NOT EXISTS
+FOR (m:Memory) ON EACH [m.text, m.context, m.namespace_key, m.layer, m.status]
+OPTIONS {indexConfig: {`fulltext.analyzer`: 'english'}};
+CREATE INDEX operation_run IF NOT EXISTS FOR (o:Operation) ON (o.namespace, o.run_id);

@@ -1,0 +1,118 @@
+"""Question sets with gold evidence: conversations (turns) and multi-hop sets (passages).
+
+A set is a folder with `questions.jsonl` beside `turns.jsonl` or `corpus.jsonl`. Gold labels stay in
+`Question`; a `Document` holds only what an application would have stored.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from fluxmem_graph.errors import ConfigurationError
+from fluxmem_graph.types import NewMemory
+
+QUESTIONS_FILE = "questions.jsonl"
+DOCUMENT_FILES = ("turns.jsonl", "corpus.jsonl")
+ADVERSARIAL = "adversarial"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One source turn or passage; `id` is the unit of every ranking."""
+
+    id: str
+    memory: NewMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and the ids of the documents that answer it."""
+
+    id: str
+    text: str
+    category: str | None
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSet:
+    """One corpus with its answerable questions, in file order."""
+
+    name: str
+    documents: tuple[Document, ...]
+    questions: tuple[Question, ...]
+
+    @property
+    def missing_evidence(self) -> int:
+        """Number of gold labels that name no document: they count as not found, for every system alike."""
+        known = {document.id for document in self.documents}
+        return sum(len(question.evidence - known) for question in self.questions)
+
+
+def load_retrieval_sets(path: Path) -> list[RetrievalSet]:
+    """Read the set in a folder, or the sets in its subfolders by name.
+
+    Adversarial questions and those without evidence are left out. Raises ConfigurationError.
+    """
+    folders = [path] if (path / QUESTIONS_FILE).is_file() else _subfolders(path)
+    sets = [_load(folder) for folder in folders if _documents_file(folder) is not None]
+    if not sets:
+        wanted = " or ".join(DOCUMENT_FILES)
+        raise ConfigurationError(
+            f"data not found at {path}: give a folder with {QUESTIONS_FILE} and {wanted}, or a folder of such"
+        )
+    return sets
+
+
+def _subfolders(path: Path) -> list[Path]:
+    return sorted(found.parent for found in path.glob(f"*/{QUESTIONS_FILE}"))
+
+
+def _documents_file(folder: Path) -> Path | None:
+    return next((folder / name for name in DOCUMENT_FILES if (folder / name).is_file()), None)
+
+
+def _load(folder: Path) -> RetrievalSet:
+    documents = _documents(_documents_file(folder) or folder)
+    questions = tuple(
+        Question(row.id, row.question, row.category, row.evidence)
+        for row in _question_rows(folder / QUESTIONS_FILE)
+        if row.evidence and row.category != ADVERSARIAL
+    )
+    if not questions or not documents:
+        raise ConfigurationError(f"{folder} has no documents or no questions with evidence")
+    return RetrievalSet(folder.name, documents, questions)
+
+
+class _QuestionRow(BaseModel):
+    id: str
+    question: str
+    category: str | None = None
+    evidence: frozenset[str] = frozenset()
+
+
+def _question_rows(file: Path) -> Iterator[_QuestionRow]:
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                yield _QuestionRow.model_validate_json(line)
+            except ValidationError as error:
+                problem = error.errors()[0]
+                where = ".".join(str(part) for part in problem["loc"])
+                raise ConfigurationError(f"{file}:{number}: {where or 'row'}: {problem['msg']}") from error
+
+
+def _documents(file: Path) -> tuple[Document, ...]:
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        caption = row.get("image_caption")
+        content = row["text"] + (f" [image: {caption}]" if caption else "")
+        memory = NewMemory(content, row["id"], speaker=row.get("speaker"), title=row.get("title"))
+        found.append(Document(row["id"], memory))
+    return tuple(found)

@@ -1,0 +1,155 @@
+"""One connection to Neo4j: statements in, plain Python values out, driver errors made ours."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import neo4j
+from neo4j.exceptions import (
+    AuthError,
+    ClientError,
+    ConfigurationError as DriverConfigurationError,
+    ConstraintError,
+    DriverError,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+    TransientError,
+)
+from neo4j.time import DateTime
+from neo4j.vector import Vector
+
+from fluxmem_graph.errors import ConfigurationError, Conflict, DatabaseError, Unavailable
+from fluxmem_graph.protocols import FloatMatrix
+from fluxmem_graph.statements import Catalogue, Statement, load_catalogue
+
+T = TypeVar("T")
+Row = dict[str, Any]
+
+
+class Transaction:
+    """Runs statements inside one managed transaction."""
+
+    def __init__(self, transaction: neo4j.ManagedTransaction, catalogue: Catalogue) -> None:
+        self._transaction = transaction
+        self._catalogue = catalogue
+
+    def run(self, name: str, /, **arguments: Any) -> list[Row]:
+        """Run a statement of the catalogue and return its rows."""
+        statement = self._catalogue[name]
+        return _rows(self._transaction.run(statement.body, statement.bind(**arguments)))
+
+
+class Database:
+    """A pool of connections to one Neo4j database.
+
+    Every call is a managed transaction: it is retried with growing, jittered pauses when the server says
+    that it may be, and reads see what this object wrote before, on a cluster too.
+    """
+
+    def __init__(
+        self, uri: str, username: str, password: str, *, database: str, pool_size: int, timeout_s: float
+    ) -> None:
+        self.uri = uri
+        self.database = database
+        self.catalogue = load_catalogue()
+        with _our_errors(uri):
+            self._driver = neo4j.GraphDatabase.driver(
+                uri,
+                auth=(username, password),
+                max_connection_pool_size=pool_size,
+                max_transaction_retry_time=timeout_s,
+                connection_acquisition_timeout=timeout_s,
+                notifications_min_severity="OFF",
+                user_agent="fluxmem-graph",
+            )
+
+    def run(self, name: str, /, **arguments: Any) -> list[Row]:
+        """Run one statement of the catalogue in its own transaction, routed by its mode.
+
+        Raises Unavailable, Conflict (a uniqueness rule), DatabaseError.
+        """
+        statement = self.catalogue[name]
+        return self._execute(statement, statement.bind(**arguments))
+
+    def _execute(self, statement: Statement, parameters: Mapping[str, Any]) -> list[Row]:
+        routing = neo4j.RoutingControl.READ if statement.mode == "READ" else neo4j.RoutingControl.WRITE
+        with _our_errors(self.uri):
+            return self._driver.execute_query(  # type: ignore[no-any-return]
+                statement.body,  # type: ignore[arg-type]
+                parameters_=dict(parameters),
+                routing_=routing,
+                database_=self.database,
+                result_transformer_=_rows,
+            )
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run several statements as one transaction; `work` may be called again after a retry."""
+        with _our_errors(self.uri), self._session() as session:
+            return session.execute_write(lambda tx: work(Transaction(tx, self.catalogue)))
+
+    def apply(self, statements: Sequence[str], **parameters: Any) -> None:
+        """Run schema commands one by one, each in a transaction of its own."""
+        with _our_errors(self.uri), self._session() as session:
+            for text in statements:
+                session.run(text, parameters).consume()  # type: ignore[arg-type]
+
+    def call(self, text: str, /, **parameters: Any) -> list[Row]:
+        """Run text given by the user or a test (`CALL fluxmem.search(...)`) as it stands."""
+        with _our_errors(self.uri), self._session() as session:
+            return _rows(session.run(text, parameters))  # type: ignore[arg-type]
+
+    def _session(self) -> neo4j.Session:
+        return self._driver.session(
+            database=self.database, bookmark_manager=self._driver.execute_query_bookmark_manager
+        )
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._driver.close()
+
+
+def vectors(matrix: FloatMatrix) -> list[Vector]:
+    """Wrap the rows of a float32 matrix for transport: far fewer bytes and less parsing than lists."""
+    return [Vector.from_numpy(row) for row in matrix]
+
+
+def _rows(result: neo4j.Result) -> list[Row]:
+    keys = result.keys()
+    return [dict(zip(keys, map(_native, record.values()), strict=True)) for record in result]
+
+
+def _native(value: Any) -> Any:
+    if isinstance(value, DateTime):
+        return value.to_native()
+    if isinstance(value, list):
+        return [_native(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _native(item) for key, item in value.items()}
+    return value
+
+
+@contextmanager
+def _our_errors(uri: str) -> Iterator[None]:
+    try:
+        yield
+    except AuthError as error:
+        raise ConfigurationError(
+            f"Neo4j at {uri} refused the login; set NEO4J_USERNAME and NEO4J_PASSWORD"
+        ) from error
+    except (DriverConfigurationError, ValueError) as error:
+        if isinstance(error, ConfigurationError):
+            raise
+        raise ConfigurationError(f"can't connect to {uri}: {error}") from error
+    except ConstraintError as error:
+        raise Conflict(f"an item with this id exists already: {error.message}") from error
+    except (ServiceUnavailable, SessionExpired) as error:
+        raise Unavailable(
+            f"no answer from Neo4j at {uri}; see `fluxmem status`, start it with `fluxmem up`"
+        ) from error
+    except TransientError as error:
+        raise Unavailable(f"Neo4j at {uri} is too busy; try again: {error.message}") from error
+    except ClientError as error:
+        raise DatabaseError(f"Neo4j refused a statement: {error.message}") from error
+    except (Neo4jError, DriverError) as error:
+        raise DatabaseError(f"Neo4j failed: {error}") from error

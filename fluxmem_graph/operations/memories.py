@@ -1,0 +1,129 @@
+"""Create, read, update and delete single memories, each with its operation in one transaction."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fluxmem_graph.errors import InvalidInput, NotFound
+from fluxmem_graph.graph.database import Database, vectors
+from fluxmem_graph.ingest.values import clean_text, content_hash, encode_metadata, memory_key
+from fluxmem_graph.operations.embedded import embed_memories
+from fluxmem_graph.operations.rows import caption, entity_rows, memory_row, new_id, to_memory
+from fluxmem_graph.protocols import Embedder
+from fluxmem_graph.types import Layer, Memory, NewMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """The memories of one namespace."""
+
+    database: Database
+    embedder: Embedder
+    namespace: str
+    actor: str
+
+    def add(self, memories: Sequence[NewMemory], *, reason: str = "") -> list[Memory]:
+        """Store memories and return them in order; one that exists already is returned as it is.
+
+        Raises InvalidInput before anything is written.
+        """
+        rows = [memory_row(memory) for memory in memories]
+        if not rows:
+            return []
+        matrix = embed_memories(self.embedder, memories)
+        for row, vector in zip(rows, vectors(matrix), strict=True):
+            row |= {"embedding": vector, "embedding_model": self.embedder.name}
+        stored = self.database.run(
+            "fluxmem.create", namespace=self.namespace, memories=rows, actor=self.actor, reason=reason
+        )
+        id_of = {row["key"]: row["id"] for row in stored}
+        found = {memory.id: memory for memory in self.read(list(id_of.values()))}
+        return [found[id_of[row["key"]]] for row in rows]
+
+    def read(self, ids: Sequence[str]) -> list[Memory]:
+        """Return the memories with these ids, of any layer and status; unknown ids are left out."""
+        rows = self.database.run("fluxmem.read", namespace=self.namespace, ids=list(ids))
+        return [to_memory(self.namespace, row) for row in rows]
+
+    def get(self, memory_id: str) -> Memory:
+        """Return one memory of any layer and status. Raises NotFound."""
+        found = self.read([memory_id])
+        if not found:
+            raise self._missing(memory_id)
+        return found[0]
+
+    def match(
+        self, where: Mapping[str, Any], *, layer: Layer | None, after_id: str, top: int
+    ) -> list[Memory]:
+        """Return active memories whose metadata has every given value, by id."""
+        rows = self.database.run(
+            "fluxmem.match",
+            namespace=self.namespace,
+            tags=encode_metadata(where)[1],
+            layer=layer,
+            afterId=after_id,
+            top=top,
+        )
+        return [to_memory(self.namespace, row) for row in rows]
+
+    def update(
+        self, memory_id: str, content: str, *, metadata: Mapping[str, Any] | None = None, reason: str = ""
+    ) -> Memory:
+        """Replace the content; the former version stays in the graph. Raises NotFound, InvalidInput."""
+        former = self.get(memory_id)
+        text = clean_text(content)
+        title = None if former.name == caption(former.content) else former.name
+        changed = NewMemory(text, speaker=former.speaker, title=title)
+        change = {
+            "key": memory_key(former.source, former.external_id, text),
+            "name": title or caption(text),
+            "content_hash": content_hash(text),
+            "entities": entity_rows(text, title),
+        }
+        if metadata is not None:
+            change["metadata"], change["tags"] = encode_metadata(metadata)
+        change |= {
+            "after": json.dumps({"content": text, **change}, ensure_ascii=False),
+            "operation_id": new_id(),
+            "embedding": vectors(embed_memories(self.embedder, [changed]))[0],
+            "embedding_model": self.embedder.name,
+        }
+        updated = self.database.run(
+            "fluxmem.update",
+            namespace=self.namespace,
+            id=memory_id,
+            content=text,
+            change=change,
+            actor=self.actor,
+            reason=reason,
+        )
+        if not updated:
+            raise NotFound(f"memory {memory_id} is {former.status}; only retrievable memories can be edited")
+        return self.get(memory_id)
+
+    def delete(self, memory_id: str, *, reason: str = "") -> None:
+        """Take a memory out of retrieval; undo brings it back. Raises NotFound."""
+        deleted = self.database.run(
+            "fluxmem.delete",
+            namespace=self.namespace,
+            id=memory_id,
+            operationId=new_id(),
+            actor=self.actor,
+            reason=reason,
+        )
+        if not deleted:
+            raise self._missing(memory_id)
+
+    def _missing(self, memory_id: str) -> NotFound:
+        if not memory_id:
+            return NotFound("a memory's id is empty")
+        return NotFound(f"no memory {memory_id} in namespace {self.namespace}")
+
+
+def require_text(value: str, what: str) -> str:
+    """Return the cleaned text. Raises InvalidInput naming what it is."""
+    try:
+        return clean_text(value)
+    except InvalidInput as error:
+        raise InvalidInput(f"{what}: {error}") from error
