@@ -5,17 +5,36 @@ from pathlib import Path
 from typing import Literal
 
 import platformdirs
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from fluxmem_graph.errors import ConfigurationError
+
+
+class RetrievalSettings(BaseModel):
+    """Weights of Stage I; a weight of 0 switches a signal or link off."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dense: float = Field(1.0, ge=0, description="Cosine similarity of the vectors.")
+    sparse: float = Field(1.0, ge=0, description="BM25 over the candidates.")
+    verified: float = Field(1.0, ge=0, description="The LLM's judgement, where one is set.")
+    context: float = Field(0.3, ge=0, description="BM25 of the text before a candidate, within `sparse`.")
+    speaker: float = Field(0.3, ge=0, description="Added when the query names the speaker.")
+    neighbour: float = Field(0.4, ge=0, description="What a turn inherits of its better neighbour in time.")
+    named: float = Field(0.4, ge=0, description="Added when the query names a passage's title.")
+    title: float = Field(0.7, ge=0, description="What a passage passes to one whose title it mentions.")
+    entity: float = Field(0.4, ge=0, description="What a memory passes to one with a name in common.")
+    support: float = Field(1.0, ge=0, description="What a similar episode adds to the facts it rested on.")
+    hub: int = Field(200, ge=1, description="Entities with more mentions than this pass nothing on.")
+    episodes: int = Field(3, ge=0, description="How many similar episodes are brought back.")
 
 
 class Settings(BaseSettings):
     """Settings from arguments, then `FLUXMEM_*` and `NEO4J_*` variables, then defaults."""
 
     model_config = SettingsConfigDict(
-        env_prefix="FLUXMEM_", extra="ignore", frozen=True, populate_by_name=True
+        env_prefix="FLUXMEM_", env_nested_delimiter="__", extra="ignore", frozen=True, populate_by_name=True
     )
 
     # Database: an own server when `neo4j_uri` is set, else the embedded one of `profile`.
@@ -44,6 +63,7 @@ class Settings(BaseSettings):
         description="`hashing`, `openai:MODEL`, or a sentence-transformers name or path.",
     )
     embed_batch: int = Field(32, ge=1)
+    retrieval: RetrievalSettings = RetrievalSettings()
     llm_model: str | None = Field(None, description="Model of the OpenAI-compatible endpoint; unset: no LLM.")
     openai_base_url: str | None = Field(
         None, validation_alias=AliasChoices("openai_base_url", "OPENAI_BASE_URL")

@@ -5,8 +5,8 @@
 // A memory is a map: content (required), id, key, external_id, name, text (what full text indexes: content with
 // speaker, title or date), context (the text before it), content_hash, embedding, embedding_model, source,
 // speaker, occurred_at, metadata (JSON text), tags, previous_key, operation_id, after (JSON text of the new
-// state), mentions and about (entities as maps of key and name), phrases (keys of entities that it mentions
-// if some memory is about them). Defaults: id is a random UUID, key is the id, text is the content. A key that exists already is left as it is, unless it was deleted and `revive` is true.
+// state), mentions and about (entities as maps of key and name). Defaults: id is a random UUID, key is the id,
+// text is the content. A key that exists already is left as it is, unless it was deleted and `revive` is true.
 // The order of locks is the order of keys, and the tenant's node, which hands out seq, is locked last.
 //
 // mode: WRITE
@@ -67,14 +67,6 @@ CALL (stored) {
   WHERE fresh AND row.previous_key IS NOT NULL
   MATCH (previous:Memory {namespace: $namespace, key: row.previous_key})
   CREATE (previous)-[:NEXT]->(memory)
-}
-CALL (stored) {
-  UNWIND stored AS entry
-  UNWIND CASE WHEN entry.fresh THEN coalesce(entry.row.phrases, []) ELSE [] END AS key
-  MATCH (entity:Entity {namespace: $namespace, key: key})
-  WHERE EXISTS { (entity)<-[:ABOUT]-() }
-  WITH entry.memory AS memory, entity
-  MERGE (memory)-[:MENTIONS]->(entity)
 }
 WITH tenant, now, stored, [entry IN stored WHERE entry.fresh OR entry.revived] AS changed
 SET tenant.seq = tenant.seq + size(changed)

@@ -5,13 +5,23 @@
 // mode: READ
 CYPHER 25
 CALL () {
-  MATCH (memory:Memory) WHERE memory.namespace = $namespace
+  MATCH (memory:Memory) WHERE memory.namespace = $namespace AND memory.id IS NOT NULL
   RETURN 'memory' AS kind, memory.layer + ' ' + memory.status AS name, count(*) AS count
   UNION ALL
-  MATCH (node:Entity|Source|Step|Operation) WHERE node.namespace = $namespace
-  RETURN 'node' AS kind, toLower(head(labels(node))) AS name, count(*) AS count
+  MATCH (node:Entity) WHERE node.namespace = $namespace AND node.key IS NOT NULL
+  RETURN 'node' AS kind, 'entity' AS name, count(*) AS count
   UNION ALL
-  MATCH (memory:Memory)-[link]->(:Memory|Entity|Source) WHERE memory.namespace = $namespace
+  MATCH (node:Source) WHERE node.namespace = $namespace AND node.uri IS NOT NULL
+  RETURN 'node' AS kind, 'source' AS name, count(*) AS count
+  UNION ALL
+  MATCH (node:Step) WHERE node.namespace = $namespace AND node.id IS NOT NULL
+  RETURN 'node' AS kind, 'step' AS name, count(*) AS count
+  UNION ALL
+  MATCH (node:Operation) WHERE node.namespace = $namespace AND node.seq IS NOT NULL
+  RETURN 'node' AS kind, 'operation' AS name, count(*) AS count
+  UNION ALL
+  MATCH (memory:Memory)-[link]->()
+  WHERE memory.namespace = $namespace AND memory.id IS NOT NULL
   RETURN 'link' AS kind, type(link) AS name, count(*) AS count
 }
 RETURN kind, name, count ORDER BY kind, name

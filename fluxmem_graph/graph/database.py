@@ -8,13 +8,15 @@ import neo4j
 from neo4j.exceptions import (
     AuthError,
     ClientError,
-    ConfigurationError as DriverConfigurationError,
     ConstraintError,
     DriverError,
     Neo4jError,
     ServiceUnavailable,
     SessionExpired,
     TransientError,
+)
+from neo4j.exceptions import (
+    ConfigurationError as DriverConfigurationError,
 )
 from neo4j.time import DateTime
 from neo4j.vector import Vector
@@ -75,8 +77,8 @@ class Database:
     def _execute(self, statement: Statement, parameters: Mapping[str, Any]) -> list[Row]:
         routing = neo4j.RoutingControl.READ if statement.mode == "READ" else neo4j.RoutingControl.WRITE
         with _our_errors(self.uri):
-            return self._driver.execute_query(  # type: ignore[no-any-return]
-                statement.body,  # type: ignore[arg-type]
+            return self._driver.execute_query(
+                statement.body,
                 parameters_=dict(parameters),
                 routing_=routing,
                 database_=self.database,
@@ -92,12 +94,12 @@ class Database:
         """Run schema commands one by one, each in a transaction of its own."""
         with _our_errors(self.uri), self._session() as session:
             for text in statements:
-                session.run(text, parameters).consume()  # type: ignore[arg-type]
+                session.run(text, parameters).consume()
 
     def call(self, text: str, /, **parameters: Any) -> list[Row]:
         """Run text given by the user or a test (`CALL fluxmem.search(...)`) as it stands."""
         with _our_errors(self.uri), self._session() as session:
-            return _rows(session.run(text, parameters))  # type: ignore[arg-type]
+            return _rows(session.run(text, parameters))
 
     def _session(self) -> neo4j.Session:
         return self._driver.session(

@@ -2,11 +2,50 @@
 
 from collections.abc import Sequence
 
-from fluxmem_graph.operations.rows import spoken
+import numpy as np
+
+from fluxmem_graph.operations.rows import labelled
 from fluxmem_graph.protocols import Embedder, FloatMatrix
-from fluxmem_graph.types import NewMemory
+from fluxmem_graph.types import NewEpisode, NewMemory, NewStep
+
+# A turn is often understood only after the one before it, yet must be found for itself first.
+CONTEXT_WEIGHT = 0.5
+# Later observations are mostly what tools answered, which similar runs do not share.
+FIRST_STEPS = 2
 
 
 def embed_memories(embedder: Embedder, memories: Sequence[NewMemory]) -> FloatMatrix:
-    """Return one unit vector per memory, shape (len(memories), dimension). Raises EmbeddingError."""
-    return embedder.embed([spoken(memory) for memory in memories])
+    """Return one unit vector per memory, shape (len(memories), dimension).
+
+    A memory with a previous text is the normalised sum of its own vector and 0.5 times that of both texts
+    together. Raises EmbeddingError.
+    """
+    own = [labelled(memory) for memory in memories]
+    in_context = [i for i, memory in enumerate(memories) if memory.previous]
+    matrix = embedder.embed([*own, *(f"{memories[i].previous}\n{own[i]}" for i in in_context)])
+    vectors, context = matrix[: len(own)], matrix[len(own) :]
+    if in_context:
+        vectors[in_context] += CONTEXT_WEIGHT * context
+        vectors[in_context] /= np.linalg.norm(vectors[in_context], axis=1, keepdims=True)
+    return vectors
+
+
+def embed_episodes(embedder: Embedder, episodes: Sequence[NewEpisode]) -> tuple[FloatMatrix, FloatMatrix]:
+    """Return two unit vectors per episode: to be reminded by (task, first observations), and its trajectory.
+
+    Each has shape (len(episodes), dimension). Raises EmbeddingError.
+    """
+    texts = [reminding_text(episode.task, episode.steps) for episode in episodes]
+    texts += [trajectory_text(episode.task, episode.steps) for episode in episodes]
+    matrix = embedder.embed(texts)
+    return matrix[: len(episodes)], matrix[len(episodes) :]
+
+
+def reminding_text(task: str, steps: Sequence[NewStep]) -> str:
+    """Return what an observation at the start of a similar run is compared with."""
+    return "\n".join(dict.fromkeys([task, *(step.observation for step in steps[:FIRST_STEPS])]))
+
+
+def trajectory_text(task: str, steps: Sequence[NewStep]) -> str:
+    """Return what was done, in order, after the task (used to cluster, section 3.3)."""
+    return "\n".join([task, *(step.action for step in steps if step.action)])

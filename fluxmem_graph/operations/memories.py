@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fluxmem_graph.errors import InvalidInput, NotFound
+from fluxmem_graph.errors import NotFound
 from fluxmem_graph.graph.database import Database, vectors
-from fluxmem_graph.ingest.values import clean_text, content_hash, encode_metadata, memory_key
+from fluxmem_graph.ingest.values import clean_text, content_hash, encode_metadata, memory_key, metadata_tag
 from fluxmem_graph.operations.embedded import embed_memories
-from fluxmem_graph.operations.rows import caption, entity_rows, memory_row, new_id, to_memory
+from fluxmem_graph.operations.rows import caption, entity_rows, memory_row, new_id, searched, to_memory
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Layer, Memory, NewMemory
 
@@ -60,7 +60,7 @@ class Memories:
         rows = self.database.run(
             "fluxmem.match",
             namespace=self.namespace,
-            tags=encode_metadata(where)[1],
+            tags=[metadata_tag(key, value) for key, value in where.items()],
             layer=layer,
             afterId=after_id,
             top=top,
@@ -74,12 +74,13 @@ class Memories:
         former = self.get(memory_id)
         text = clean_text(content)
         title = None if former.name == caption(former.content) else former.name
-        changed = NewMemory(text, speaker=former.speaker, title=title)
-        change = {
+        changed = NewMemory(text, speaker=former.speaker, title=title, occurred_at=former.occurred_at)
+        change: dict[str, Any] = {
             "key": memory_key(former.source, former.external_id, text),
             "name": title or caption(text),
+            "text": searched(changed),
             "content_hash": content_hash(text),
-            "entities": entity_rows(text, title),
+            "mentions": entity_rows(changed, frozenset())["mentions"],
         }
         if metadata is not None:
             change["metadata"], change["tags"] = encode_metadata(metadata)
@@ -119,11 +120,3 @@ class Memories:
         if not memory_id:
             return NotFound("a memory's id is empty")
         return NotFound(f"no memory {memory_id} in namespace {self.namespace}")
-
-
-def require_text(value: str, what: str) -> str:
-    """Return the cleaned text. Raises InvalidInput naming what it is."""
-    try:
-        return clean_text(value)
-    except InvalidInput as error:
-        raise InvalidInput(f"{what}: {error}") from error

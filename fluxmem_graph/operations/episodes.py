@@ -1,0 +1,135 @@
+"""Runs of tasks while they happen: start, step, feedback, end."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fluxmem_graph.errors import Conflict, InvalidInput, NotFound
+from fluxmem_graph.graph.database import Database, Row, vectors
+from fluxmem_graph.ingest.values import check_text
+from fluxmem_graph.operations.embedded import embed_episodes
+from fluxmem_graph.operations.rows import episode_row, new_id, step_row
+from fluxmem_graph.protocols import Embedder
+from fluxmem_graph.types import Hit, NewEpisode, NewStep
+
+
+@dataclass(frozen=True, slots=True)
+class Episodes:
+    """The episodes of one namespace."""
+
+    database: Database
+    embedder: Embedder
+    namespace: str
+    actor: str
+
+    def start(self, task: str, *, metadata: Mapping[str, Any] | None = None) -> str:
+        """Open an episode and return its id. Raises InvalidInput."""
+        row = episode_row(NewEpisode(task, (), metadata=metadata or {}), running=True)
+        rows = self.database.run(
+            "fluxmem.createEpisodes", namespace=self.namespace, episodes=[row], actor=self.actor
+        )
+        return str(rows[0]["id"])
+
+    def step(
+        self, episode_id: str, observation: str, action: str = "", *, activated: Sequence[Hit] = ()
+    ) -> str:
+        """Record a step, with the memories that its context held, and return its id.
+
+        Raises NotFound, or Conflict for an episode that has ended.
+        """
+        step = step_row(NewStep(observation, action))
+        rows = self.database.run(
+            "fluxmem.step",
+            namespace=self.namespace,
+            episodeId=episode_id,
+            observation=step["observation"],
+            action=step["action"],
+            activated=[_activated(rank, hit) for rank, hit in enumerate(activated, start=1)],
+            stepId=step["id"],
+            operationId=new_id(),
+            actor=self.actor,
+            after=json.dumps(step, ensure_ascii=False),
+        )
+        self._require(rows, episode_id)
+        return str(rows[0]["id"])
+
+    def feedback(
+        self,
+        episode_id: str,
+        success: float,
+        text: str = "",
+        *,
+        used: Sequence[str] = (),
+        unused: Sequence[str] = (),
+    ) -> None:
+        """Say how the last step went (0..1) and which memories it used.
+
+        Raises InvalidInput, NotFound, or Conflict for an episode that has ended.
+        """
+        if not 0 <= success <= 1:
+            raise InvalidInput(f"success must be in 0..1, not {success}")
+        given = {"success": success, "text": check_text(text), "used": list(used), "unused": list(unused)}
+        rows = self.database.run(
+            "fluxmem.feedback",
+            namespace=self.namespace,
+            episodeId=episode_id,
+            operationId=new_id(),
+            actor=self.actor,
+            after=json.dumps(given, ensure_ascii=False),
+            **{**given, "success": float(success)},
+        )
+        self._require(rows, episode_id)
+
+    def end(self, episode_id: str, success: float | None = None, outcome: str | None = None) -> None:
+        """Close an episode; from now on similar observations are reminded of it.
+
+        Raises InvalidInput, NotFound, or Conflict for an episode that has ended.
+        """
+        if success is not None and not 0 <= success <= 1:
+            raise InvalidInput(f"success must be in 0..1, not {success}")
+        episode = self.read(episode_id)
+        reminding, trajectory = embed_episodes(self.embedder, [episode])
+        given = {"success": success, "outcome": outcome and check_text(outcome)}
+        rows = self.database.run(
+            "fluxmem.endEpisode",
+            namespace=self.namespace,
+            episodeId=episode_id,
+            embedding=vectors(reminding)[0],
+            trajectoryEmbedding=vectors(trajectory)[0],
+            embeddingModel=self.embedder.name,
+            operationId=new_id(),
+            actor=self.actor,
+            after=json.dumps(given, ensure_ascii=False),
+            **given,
+        )
+        self._require(rows, episode_id)
+
+    def read(self, episode_id: str) -> NewEpisode:
+        """Return an episode with its steps in order. Raises NotFound."""
+        rows = self.database.run("fluxmem.episode", namespace=self.namespace, id=episode_id)
+        if not rows:
+            raise NotFound(f"no episode {episode_id} in namespace {self.namespace}")
+        row = rows[0]
+        steps = tuple(NewStep(s["observation"], s["action"], s["feedback"]) for s in row["steps"])
+        return NewEpisode(
+            row["task"], steps, row["external_id"], row["source"], row["success"], row["outcome"]
+        )
+
+    def _require(self, rows: list[Row], episode_id: str) -> None:
+        if not rows:
+            self.read(episode_id)
+            raise Conflict(f"episode {episode_id} has ended; start another one")
+
+
+def _activated(rank: int, hit: Hit) -> dict[str, Any]:
+    signals = hit.signals
+    return {
+        "id": hit.id,
+        "rank": rank,
+        "score": hit.score,
+        "dense": signals.dense,
+        "sparse": signals.sparse,
+        "verified": signals.verified,
+        "spread": signals.spread,
+    }

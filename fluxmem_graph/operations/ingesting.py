@@ -1,0 +1,158 @@
+"""Loading many items: batched, idempotent by key, embedding while the batch before is being written."""
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from fluxmem_graph.errors import InvalidInput
+from fluxmem_graph.graph.database import Database, vectors
+from fluxmem_graph.ingest import Item
+from fluxmem_graph.operations.embedded import embed_episodes, embed_memories
+from fluxmem_graph.operations.rows import episode_row, memory_row, new_id
+from fluxmem_graph.protocols import Embedder
+from fluxmem_graph.types import Failure, IngestReport, NewEpisode, NewMemory
+
+BATCH = 512
+
+Progress = Callable[[int], None]
+"""Called with the number of items done so far."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Rows of one kind that are not stored yet, beside the items that they came from."""
+
+    statement: str
+    argument: str
+    rows: list[dict[str, Any]]
+    items: list[Any]
+
+
+@dataclass(slots=True)
+class Ingest:
+    """One run over a stream of items; `run_id` is in every operation that it logs."""
+
+    database: Database
+    embedder: Embedder
+    namespace: str
+    actor: str
+    run_id: str = field(default_factory=new_id)
+    report: IngestReport = field(default_factory=IngestReport)
+    _speakers: frozenset[str] = frozenset()
+    _last_key: dict[str, str] = field(default_factory=dict)
+
+    def run(self, items: Iterable[Item], progress: Progress | None = None) -> IngestReport:
+        """Store what is new; `created + unchanged + failures` is the number of items.
+
+        Raises EmbeddingError or Unavailable; a second run then goes on where this one stopped.
+        """
+        started = time.perf_counter()
+        done = 0
+        with ThreadPoolExecutor(1) as writer:
+            writing: Future[None] | None = None
+            for chunk in _chunks(items, BATCH):
+                for batch in self._prepare(chunk):
+                    self._embed(batch)
+                    if writing is not None:
+                        writing.result()
+                    writing = writer.submit(self._write, batch)
+                done += len(chunk)
+                if progress is not None:
+                    progress(done)
+            if writing is not None:
+                writing.result()
+        self.report.seconds = time.perf_counter() - started
+        return self.report
+
+    def _prepare(self, chunk: list[Item]) -> list[_Batch]:
+        self.report.failures += [item for item in chunk if isinstance(item, Failure)]
+        memories = [item for item in chunk if isinstance(item, NewMemory)]
+        self._speakers |= {item.speaker for item in memories if item.speaker}
+        episodes = [item for item in chunk if isinstance(item, NewEpisode)]
+        batches = (
+            _Batch("fluxmem.create", "memories", *self._rows(memories, self._memory_row)),
+            _Batch("fluxmem.createEpisodes", "episodes", *self._rows(episodes, episode_row)),
+        )
+        return [self._without_known(batch) for batch in batches if batch.rows]
+
+    def _rows(
+        self, items: list[Any], to_row: Callable[[Any], dict[str, Any]]
+    ) -> tuple[list[dict[str, Any]], list[Any]]:
+        rows, kept = [], []
+        for item in items:
+            try:
+                rows.append(to_row(item))
+                kept.append(item)
+            except InvalidInput as error:
+                where = f"{item.source or 'item'} {item.external_id or ''}".strip()
+                self.report.failures.append(Failure(where, str(error)))
+        return rows, kept
+
+    def _memory_row(self, memory: NewMemory) -> dict[str, Any]:
+        row = memory_row(memory, self._speakers)
+        place = json.dumps([memory.source, memory.metadata.get("session")], default=str)
+        if memory.previous is not None:
+            row["previous_key"] = self._last_key.get(place)
+        self._last_key[place] = row["key"]
+        return row
+
+    def _without_known(self, batch: _Batch) -> _Batch:
+        keys = [row["key"] for row in batch.rows]
+        known = {
+            row["key"]: row["content_hash"]
+            for row in self.database.run("fluxmem.internal.known", namespace=self.namespace, keys=keys)
+        }
+        fresh: list[int] = []
+        for place, row in enumerate(batch.rows):
+            key = row["key"]
+            if key not in known:
+                known[key] = row["content_hash"]
+                fresh.append(place)
+            elif known[key] == row["content_hash"]:
+                self.report.unchanged += 1
+            else:
+                where = f"{row['source']} {row['external_id']}"
+                self.report.failures.append(
+                    Failure(where, "this id is stored with another text; edit it with `fluxmem edit`")
+                )
+        batch.rows = [batch.rows[place] for place in fresh]
+        batch.items = [batch.items[place] for place in fresh]
+        return batch
+
+    def _embed(self, batch: _Batch) -> None:
+        if not batch.rows:
+            return
+        if batch.argument == "memories":
+            columns = {"embedding": vectors(embed_memories(self.embedder, batch.items))}
+        else:
+            reminded, trajectory = embed_episodes(self.embedder, batch.items)
+            columns = {"embedding": vectors(reminded), "trajectory_embedding": vectors(trajectory)}
+        for place, row in enumerate(batch.rows):
+            row |= {name: column[place] for name, column in columns.items()}
+            row["embedding_model"] = self.embedder.name
+
+    def _write(self, batch: _Batch) -> None:
+        if not batch.rows:
+            return
+        stored = self.database.run(
+            batch.statement,
+            namespace=self.namespace,
+            actor=self.actor,
+            reason="ingest",
+            runId=self.run_id,
+            **{batch.argument: batch.rows},
+            **({"revive": False} if batch.argument == "memories" else {}),
+        )
+        created = sum(row["created"] for row in stored)
+        self.report.created += created
+        self.report.unchanged += len(batch.rows) - created
+
+
+def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    remaining = iter(items)
+    while chunk := list(itertools.islice(remaining, size)):
+        yield chunk

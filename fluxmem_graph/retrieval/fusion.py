@@ -1,0 +1,102 @@
+"""Stage I's score: dense, sparse and verified signals, scaled over the candidates and added (section 3.1)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fluxmem_graph.retrieval.sparse import Bm25Index
+from fluxmem_graph.settings import RetrievalSettings
+
+Scores = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fact that may be meant; `cosine` is None without vectors."""
+
+    id: str
+    text: str
+    context: str | None
+    speaker: str | None
+    cosine: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A candidate's score and signals, each signal in 0..1 or None when absent."""
+
+    id: str
+    score: float
+    dense: float | None
+    sparse: float | None
+    verified: float | None
+
+
+def score(
+    query: str,
+    candidates: Sequence[Candidate],
+    weights: RetrievalSettings,
+    verified: Mapping[str, float] | None = None,
+) -> list[Seed]:
+    """Return a seed per candidate, in their order.
+
+    The score is the weighted mean of the signals that tell candidates apart, plus a bonus for a speaker
+    whom the query names; `verified` maps ids to 0..1.
+    """
+    if not candidates:
+        return []
+    signals = {
+        "dense": scaled([c.cosine for c in candidates]),
+        "sparse": scaled(list(sparse_scores(query, candidates, weights.context))),
+        "verified": None if verified is None else scaled([verified.get(c.id, 0.0) for c in candidates]),
+    }
+    total = _weighted_mean(signals, weights, len(candidates)) + named_speakers(query, candidates, weights)
+    columns = [_column(signals[name], len(candidates)) for name in ("dense", "sparse", "verified")]
+    return [
+        Seed(candidate.id, float(total[place]), *(column[place] for column in columns))
+        for place, candidate in enumerate(candidates)
+    ]
+
+
+def scaled(values: Sequence[float | None]) -> Scores | None:
+    """Scale to 0..1; a missing value is 0, and None is returned when all are equal: they rank nothing."""
+    known = np.asarray([value for value in values if value is not None], dtype=np.float64)
+    width = float(np.ptp(known)) if known.size else 0.0
+    if width == 0:
+        return None
+    lowest = float(known.min())
+    return np.asarray([0.0 if value is None else (value - lowest) / width for value in values])
+
+
+def sparse_scores(query: str, candidates: Sequence[Candidate], context_weight: float) -> Scores:
+    """Return BM25 over the candidates' own texts, plus a share of it over the texts before them."""
+    own = Bm25Index([candidate.text for candidate in candidates]).scores(query)
+    context = Bm25Index([candidate.context or "" for candidate in candidates]).scores(query)
+    return own + context_weight * context
+
+
+def named_speakers(query: str, candidates: Sequence[Candidate], weights: RetrievalSettings) -> Scores:
+    """Return the bonus of each candidate whose speaker is named in the query."""
+    words = set(query.casefold().replace("'s", " ").replace("’s", " ").replace("?", " ").split())
+    named = [
+        candidate.speaker is not None and words.issuperset(candidate.speaker.casefold().split())
+        for candidate in candidates
+    ]
+    return weights.speaker * np.asarray(named, dtype=np.float64)
+
+
+def _weighted_mean(signals: Mapping[str, Scores | None], weights: RetrievalSettings, size: int) -> Scores:
+    present = {name: values for name, values in signals.items() if values is not None}
+    whole = sum(getattr(weights, name) for name in present)
+    if not whole:
+        return np.ones(size)
+    total = np.zeros(size)
+    for name, values in present.items():
+        total += getattr(weights, name) / whole * values
+    return total
+
+
+def _column(values: Scores | None, size: int) -> list[float | None]:
+    return [None] * size if values is None else [float(value) for value in values]

@@ -1,0 +1,305 @@
+"""Starts, finds and stops the embedded server's process."""
+
+import http.client
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import psutil
+from filelock import FileLock, Timeout
+
+from fluxmem_graph.errors import ServerError
+from fluxmem_graph.server.artifacts import NEO4J_VERSION, require_disk_space, server_jars
+from fluxmem_graph.server.java import Java, find_java
+from fluxmem_graph.server.plugin import JAR_NAME, build_plugin, plugin_fingerprint
+from fluxmem_graph.server.profile import HOST, USER, Ports, Profile, ServerState, choose_ports
+from fluxmem_graph.settings import Settings
+
+Progress = Callable[[str], None]
+
+_MAIN_CLASS: Final = "org.neo4j.server.Neo4jCommunity"
+_READY_TIMEOUT_S: Final = 120.0
+_STOP_TIMEOUT_S: Final = 30.0
+_KILL_TIMEOUT_S: Final = 10.0
+_POLL_S: Final = 0.2
+_PORT_RACES: Final = 3
+_JVM_FLAGS: Final = (
+    "-XX:+UseG1GC",
+    "-XX:-OmitStackTraceInFastThrow",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-XX:+DisableExplicitGC",
+    "-Djdk.nio.maxCachedBufferSize=1024",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dlog4j2.disable.jmx=true",
+    "-Djava.awt.headless=true",
+    "-Dfile.encoding=UTF-8",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/java.io=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--enable-native-access=ALL-UNNAMED",
+)
+# What a dying server says, and what helps then; the first that fits wins.
+_REMEDIES: Final = (
+    ("Address already in use", "run it again to get other ports"),
+    ("BindException", "run it again to get other ports"),
+    ("No space left on device", "free some disk space and run it again"),
+    ("Could not reserve enough space", "lower FLUXMEM_SERVER_HEAP_MB"),
+    ("OutOfMemoryError", "raise FLUXMEM_SERVER_HEAP_MB"),
+    ("Cannot allocate memory", "lower FLUXMEM_SERVER_HEAP_MB"),
+    ("insufficient memory", "lower FLUXMEM_SERVER_HEAP_MB"),
+    ("Lock file has been locked", "another server uses this folder: stop it, or choose another profile"),
+)
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """What is known of an embedded server.
+
+    `stale`: it was started and is gone without having been stopped. `uptime_s` is in seconds; addresses
+    are None before the first start.
+    """
+
+    state: Literal["running", "stopped", "stale"]
+    home: Path
+    version: str
+    pid: int | None = None
+    bolt_uri: str | None = None
+    http_uri: str | None = None
+    browser_url: str | None = None
+    java: str | None = None
+    uptime_s: float | None = None
+
+
+class EmbeddedServer:
+    """The Neo4j of one profile, which outlives the process that started it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._profile = Profile(settings.profile_home.expanduser().absolute())
+
+    def start(self, progress: Progress | None = None) -> ServerStatus:
+        """Start the server unless it runs, and wait until it answers.
+
+        A running one whose procedures are older than the statement files is restarted. Raises ServerError
+        and JavaNotFound.
+        """
+        tell = progress or (lambda _: None)
+        self._profile.create()
+        with self._lock(tell):
+            java = find_java(self._settings)
+            jars = server_jars(tell)
+            plugin = self._build_plugin(java, tell)
+            running = self._running()
+            if running is not None and running[0].plugin != plugin:
+                tell("restarting: the procedures have changed")
+                self._stop(running[1])
+                running = None
+            if running is None:
+                self._launch(java, jars, plugin, tell)
+            else:
+                self._await_ready(running[1], running[0].ports)
+        status = self.status()
+        tell(f"ready: {status.bolt_uri} and {status.browser_url}")
+        return status
+
+    def stop(self) -> bool:
+        """Stop the server; False when it did not run. Raises ServerError when it survives that."""
+        if not self._profile.home.is_dir():
+            return False
+        with self._lock(lambda _: None):
+            running = self._running()
+            if running is not None:
+                self._stop(running[1])
+            elif state := self._profile.read_state():
+                self._profile.write_state(ServerState(state.ports, None, state.plugin, state.java))
+            return running is not None
+
+    def status(self) -> ServerStatus:
+        """Return what is known of the server without touching it."""
+        state = self._profile.read_state()
+        if state is None:
+            return ServerStatus("stopped", self._profile.home, NEO4J_VERSION)
+        process = find_process(state, self._profile.home)
+        http_uri = f"http://{HOST}:{state.ports.http}"
+        return ServerStatus(
+            state="running" if process else "stale" if state.pid else "stopped",
+            home=self._profile.home,
+            version=NEO4J_VERSION,
+            pid=process.pid if process else None,
+            bolt_uri=f"bolt://{HOST}:{state.ports.bolt}",
+            http_uri=http_uri,
+            browser_url=f"{http_uri}/browser/",
+            java=state.java,
+            uptime_s=time.time() - process.create_time() if process else None,
+        )
+
+    def credentials(self) -> tuple[str, str]:
+        """Return user and password. Raises ServerError before the first start."""
+        return USER, self._profile.read_password()
+
+    @contextmanager
+    def _lock(self, tell: Progress) -> Iterator[None]:
+        lock = FileLock(self._profile.lock_file)
+        try:
+            lock.acquire(timeout=1)
+        except Timeout:
+            tell("waiting for another start or stop of this profile")
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _build_plugin(self, java: Java, tell: Progress) -> str:
+        if plugin_fingerprint(self._profile.plugins / JAR_NAME) is None:
+            tell("compiling the procedures")
+        jar = build_plugin(self._profile.plugins, java.path)
+        return plugin_fingerprint(jar) or ""
+
+    def _running(self) -> tuple[ServerState, psutil.Process] | None:
+        state = self._profile.read_state()
+        process = find_process(state, self._profile.home) if state else None
+        return (state, process) if state and process else None
+
+    def _launch(self, java: Java, jars: list[Path], plugin: str, tell: Progress) -> None:
+        require_disk_space(self._profile.home)
+        self._profile.ensure_password()
+        last = self._profile.read_state()
+        for races_left in reversed(range(_PORT_RACES)):
+            ports = choose_ports(last.ports if last else None)
+            tell(f"starting Neo4j {NEO4J_VERSION} on {HOST}:{ports.bolt} with Java {java.version}")
+            self._profile.write_configuration(self._settings, ports)
+            process = self._spawn(java, jars)
+            self._profile.write_state(ServerState(ports, process.pid, plugin, str(java.path)))
+            try:
+                return self._await_ready(process, ports)
+            except _PortTaken:
+                # Another program took the port between the choice and the start.
+                if not races_left:
+                    raise
+
+    def _spawn(self, java: Java, jars: list[Path]) -> psutil.Process:
+        home = self._profile.home
+        command = [str(java.path), f"-Xmx{self._settings.server_heap_mb}m", *_JVM_FLAGS]
+        if java.has_vector_module:
+            command.append("--add-modules=jdk.incubator.vector")
+        command += ["-cp", os.pathsep.join(map(str, jars)), _MAIN_CLASS]
+        command += [f"--home-dir={home}", f"--config-dir={self._profile.conf}"]
+        self._profile.neo4j_log.unlink(missing_ok=True)
+        try:
+            with self._profile.console_log.open("wb") as log:
+                return psutil.Popen(
+                    command,
+                    cwd=home,
+                    # Nothing of the caller's environment, which may hold keys, gets into a lasting process.
+                    env={"LC_ALL": "C.UTF-8"},
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise ServerError(f"can't run {java.path}: {error}; set JAVA_HOME to a Java 21 or newer") from error
+
+    def _await_ready(self, process: psutil.Process, ports: Ports) -> None:
+        deadline = time.monotonic() + _READY_TIMEOUT_S
+        while time.monotonic() < deadline:
+            if not is_alive(process):
+                raise self._death()
+            if _listens(process, ports) and _answers(ports.http):
+                return
+            time.sleep(_POLL_S)
+        raise ServerError(
+            f"the server (pid {process.pid}) is not ready after {_READY_TIMEOUT_S:.0f} s; "
+            f"it keeps trying: see {self._profile.neo4j_log}, or stop it with `fluxmem down`"
+        )
+
+    def _death(self) -> ServerError:
+        said = _tail(self._profile.neo4j_log) + _tail(self._profile.console_log)
+        for sign, remedy in _REMEDIES:
+            for line in said:
+                if sign in line:
+                    kind = _PortTaken if "other ports" in remedy else ServerError
+                    return kind(f"the server died at its start: {line}; {remedy}")
+        last = next((line for line in reversed(said) if " ERROR " in line), said[-1] if said else "no output")
+        return ServerError(f"the server died at its start: {last}; see {self._profile.neo4j_log}")
+
+    def _stop(self, process: psutil.Process) -> None:
+        state = self._profile.read_state()
+        try:
+            process.terminate()
+            try:
+                process.wait(_STOP_TIMEOUT_S)
+            except psutil.TimeoutExpired:
+                process.kill()
+                process.wait(_KILL_TIMEOUT_S)
+        except psutil.NoSuchProcess:
+            pass
+        except (psutil.TimeoutExpired, psutil.AccessDenied) as error:
+            raise ServerError(
+                f"can't stop the server: {error}; end process {process.pid} by other means"
+            ) from error
+        if state:
+            self._profile.write_state(ServerState(state.ports, None, state.plugin, state.java))
+
+
+class _PortTaken(ServerError):
+    """Another program listens on the chosen port."""
+
+
+def find_process(state: ServerState, home: Path) -> psutil.Process | None:
+    """Return the live server that a state speaks of.
+
+    The command line tells it from another program that got the same pid; times of creation can't be
+    trusted for that, because they move with the machine's clock.
+    """
+    if state.pid is None:
+        return None
+    try:
+        process = psutil.Process(state.pid)
+        ours = f"--home-dir={home}" in process.cmdline()
+    except psutil.Error:
+        return None
+    return process if ours and is_alive(process) else None
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Tell whether a process runs; one that ended but was not waited for does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _listens(process: psutil.Process, ports: Ports) -> bool:
+    """An answer is not enough: another profile's server may have taken the port."""
+    try:
+        found = process.net_connections(kind="tcp")
+    except psutil.Error:
+        return False
+    listening = {c.laddr.port for c in found if c.status == psutil.CONN_LISTEN}
+    return {ports.bolt, ports.http} <= listening
+
+
+def _answers(port: int) -> bool:
+    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+    try:
+        connection.request("GET", "/", headers={"Accept": "application/json"})
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _tail(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    return [line.strip() for line in lines[-200:] if line.strip()]
