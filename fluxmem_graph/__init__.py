@@ -1,1 +1,21 @@
 """Long-term memory for LLM agents that lives in Neo4j and rewires itself."""
+
+from importlib.metadata import version
+
+from fluxmem_graph.client import FluxMem
+from fluxmem_graph.errors import FluxMemError
+from fluxmem_graph.settings import Settings, load_settings
+from fluxmem_graph.types import NewEpisode, NewMemory, NewStep
+
+__version__ = version("fluxmem-graph")
+
+__all__ = [
+    "FluxMem",
+    "FluxMemError",
+    "NewEpisode",
+    "NewMemory",
+    "NewStep",
+    "Settings",
+    "__version__",
+    "load_settings",
+]

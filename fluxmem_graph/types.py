@@ -32,7 +32,8 @@ class NewMemory:
 
     `external_id` is the caller's own id, unique within `source`; items that have one stay separate even
     when their texts are equal. `previous` is the text just before this one in its source: it is embedded
-    and indexed as context, never returned as content. `title` names what the text is about.
+    and indexed as context, never returned as content. `title` names what the text is about. Turns of one
+    `session` of a source stand in the order in which they come.
     """
 
     content: str
@@ -43,6 +44,7 @@ class NewMemory:
     occurred_at: datetime | None = None
     previous: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 // What memory brings back for an observation: facts, then similar episodes, then the skills made from those.
 //
 // Candidates come from the vector and the full-text index, are scaled to 0..1 per signal and added; a turn
-// inherits from its better neighbour in time; then the best ten pass score along the names that they share,
-// along learned links, and similar episodes raise or lower the facts that supported them.
+// inherits from its better neighbours in time and from its session; similar episodes raise or lower the facts
+// that supported them; then the best ten pass score along the names that they share and along learned links.
 // `seeds` (maps of id, score, dense, sparse, verified) replace the candidates: the caller has scored them.
 // With a null embedding words and links answer alone, and `dense` is null in every row.
-// `options` overrides the weights: dense, sparse, speaker, neighbour, named, title, entity, support; hub (the
+// `options` overrides the weights: dense, sparse, neighbour, session, speaker, named, title, entity, support; hub (the
 // degree above which an entity is skipped) and episodes (how many).
 //
 // mode: READ
@@ -24,7 +24,7 @@ WITH tenant, words, [word IN words WHERE NOT word IN ['what', 'when', 'where', '
 WITH tenant, words, reduce(line = '', word IN CASE telling WHEN [] THEN words ELSE telling END | line + ' ' + word) AS terms,
   reduce(line = ' ', word IN words | line + word + ' ') AS line
 WITH words, line, CASE terms WHEN '' THEN 'namespace_key:none' ELSE '+namespace_key:' + tenant.key
-  + '^0 +layer:semantic^0 +status:active^0 +(text:(' + terms + ') context:(' + terms + ')^0.3)' END AS query
+  + '^0 +layer:semantic^0 +status:active^0 +(text:(' + terms + ') context:(' + terms + ')^0.5)' END AS query
 CALL (query) {
   CALL (query) {
     WITH query WHERE size($seeds) = 0 AND size($tags) = 0 AND $embedding IS NOT NULL
@@ -32,12 +32,12 @@ CALL (query) {
       SEARCH memory IN (
         VECTOR INDEX memory_embedding FOR $embedding
         WHERE memory.namespace = $namespace AND memory.layer = 'semantic' AND memory.status = 'active'
-        LIMIT 100
+        LIMIT 70
       ) SCORE AS score
     RETURN memory, 2 * score - 1 AS cosine, null AS lucene
     UNION ALL
     WITH query WHERE size($seeds) = 0
-    CALL db.index.fulltext.queryNodes('memory_text', query, {limit: 100}) YIELD node, score
+    CALL db.index.fulltext.queryNodes('memory_text', query, {limit: 70}) YIELD node, score
     WITH node, score WHERE all(tag IN $tags WHERE tag IN node.tags)
     RETURN node AS memory, null AS cosine, score AS lucene
     UNION ALL
@@ -48,7 +48,7 @@ CALL (query) {
       AND memory.status = 'active' AND memory.embedding IS NOT NULL
       AND all(tag IN $tags WHERE tag IN memory.tags)
     WITH memory, 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 AS cosine
-    ORDER BY cosine DESC LIMIT 100
+    ORDER BY cosine DESC LIMIT 70
     RETURN memory, cosine, null AS lucene
   }
   WITH memory, max(cosine) AS cosine, coalesce(max(lucene), 0.0) AS lucene
@@ -72,23 +72,21 @@ CALL () {
 WITH words, line, pool, episodes, lowest, least, width, breadth,
   CASE WHEN width > 0 THEN coalesce($options.dense, 1.0) ELSE 0.0 END AS denseWeight,
   CASE WHEN breadth > 0 THEN coalesce($options.sparse, 1.0) ELSE 0.0 END AS sparseWeight
-CALL (pool, line, lowest, least, width, breadth, denseWeight, sparseWeight) {
+CALL (pool, lowest, least, width, breadth, denseWeight, sparseWeight) {
   UNWIND pool AS entry
-  WITH entry.memory AS memory, line, denseWeight, sparseWeight,
+  WITH entry.memory AS memory, denseWeight, sparseWeight,
     CASE WHEN denseWeight > 0 THEN coalesce((entry.cosine - lowest) / width, 0.0) END AS dense,
     CASE WHEN sparseWeight > 0 THEN (entry.lucene - least) / breadth END AS sparse
   RETURN memory, dense, sparse, null AS verified,
     CASE WHEN denseWeight + sparseWeight > 0
       THEN (denseWeight * coalesce(dense, 0) + sparseWeight * coalesce(sparse, 0)) / (denseWeight + sparseWeight)
-      ELSE 1.0 END
-    + CASE WHEN memory.speaker IS NOT NULL AND line CONTAINS (' ' + toLower(memory.speaker) + ' ')
-      THEN coalesce($options.speaker, 0.3) ELSE 0.0 END AS score
+      ELSE 1.0 END AS score
   UNION ALL
   UNWIND $seeds AS seed
   MATCH (memory:Memory {namespace: $namespace, id: seed.id})
   RETURN memory, seed.dense AS dense, seed.sparse AS sparse, seed.verified AS verified, seed.score AS score
 }
-WITH words, episodes,
+WITH words, line, episodes,
   collect({memory: memory, dense: dense, sparse: sparse, verified: verified, score: score}) AS scored
 // Passages whose title the observation names: the longest run of words wins.
 CALL (words) {
@@ -105,20 +103,31 @@ CALL (words) {
   WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
   RETURN collect({memory: memory, name: entity.name})[..20] AS named
 }
-CALL (scored, named, episodes) {
+// A session is as close as its three best turns are.
+CALL (scored) {
+  UNWIND scored AS entry
+  WITH entry.memory.source AS source, entry.memory.session AS session, entry.score AS score
+  WHERE session IS NOT NULL
+  WITH source, session, score ORDER BY score DESC
+  WITH source, session, collect(score)[..3] AS best
+  RETURN collect({source: source, session: session, score: reduce(sum = 0.0, score IN best | sum + score) / 3}) AS sessions
+}
+CALL (scored, named, episodes, sessions, line) {
   CALL (scored, named, episodes) {
     UNWIND scored AS entry
-    RETURN entry.memory AS memory, entry AS signals, entry.score AS own, 0.0 AS near, [] AS path
+    RETURN entry.memory AS memory, entry AS signals, entry.score AS own, 0.0 AS near, 0.0 AS nearby, [] AS path
     UNION ALL
     UNWIND scored AS entry
     WITH entry.memory AS seed, entry.score AS score
-    MATCH (seed)-[:NEXT]-(memory:Memory)
+    MATCH (seed)-[hops:NEXT*1..2]-(memory:Memory)
     WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
-    RETURN memory, null AS signals, 0.0 AS own, coalesce($options.neighbour, 0.4) * score AS near,
+    RETURN memory, null AS signals, 0.0 AS own,
+      CASE size(hops) WHEN 1 THEN coalesce($options.neighbour, 0.4) * score ELSE 0.0 END AS near,
+      CASE size(hops) WHEN 2 THEN coalesce($options.neighbour, 0.4) / 2 * score ELSE 0.0 END AS nearby,
       ['next to ' + seed.id] AS path
     UNION ALL
     UNWIND named AS entry
-    RETURN entry.memory AS memory, null AS signals, coalesce($options.named, 0.4) AS own, 0.0 AS near,
+    RETURN entry.memory AS memory, null AS signals, coalesce($options.named, 0.4) AS own, 0.0 AS near, 0.0 AS nearby,
       ['named ' + entry.name] AS path
     UNION ALL
     UNWIND episodes AS entry
@@ -127,14 +136,20 @@ CALL (scored, named, episodes) {
     WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
     WITH episode, similarity, memory, support ORDER BY support.weight DESC LIMIT 50
     RETURN memory, null AS signals, coalesce($options.support, 1.0) * similarity * (support.weight - 0.5) AS own,
-      0.0 AS near, ['supported ' + episode.id] AS path
+      0.0 AS near, 0.0 AS nearby, ['supported ' + episode.id] AS path
   }
-  WITH memory, head(collect(signals)) AS signals, sum(own) AS own, max(near) AS near,
-    collect({near: near, path: path}) AS ways
-  WITH memory, signals, near, own + near AS score, ways
+  WITH sessions, line, memory, head(collect(signals)) AS signals, sum(own) AS own, max(near) AS near,
+    max(nearby) AS nearby, collect({near: near + nearby, path: path}) AS ways
+  WITH memory, signals, own, ways, near + nearby + coalesce($options.session, 0.3) * coalesce(head(
+      [entry IN sessions WHERE entry.session = memory.session AND entry.source = memory.source | entry.score]), 0.0) AS near,
+    CASE WHEN memory.speaker IS NOT NULL AND line CONTAINS (' ' + toLower(memory.speaker) + ' ')
+      THEN coalesce($options.speaker, 0.5) ELSE 0.0 END AS spoken,
+    reduce(best = 0.0, way IN ways | CASE WHEN way.near > best THEN way.near ELSE best END) AS nearest
+  WITH memory, signals, near, own + near + spoken AS score,
+    reduce(path = [], way IN [w IN ways WHERE w.near = 0 OR w.near = nearest] | path + way.path)
+      + CASE WHEN spoken > 0 THEN ['said by ' + memory.speaker] ELSE [] END AS path
   ORDER BY score DESC, memory.id
-  RETURN collect({memory: memory, signals: signals, score: score, near: near,
-    path: reduce(path = [], way IN [w IN ways WHERE w.near = 0 OR w.near = near] | path + way.path)}) AS reached
+  RETURN collect({memory: memory, signals: signals, score: score, near: near, path: path}) AS reached
 }
 // The best pass score on along shared names and learned links; a hub's share is small, and a crowd's nothing.
 CALL (reached) {

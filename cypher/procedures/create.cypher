@@ -5,8 +5,8 @@
 // A memory is a map: content (required), id, key, external_id, name, text (what full text indexes: content with
 // speaker, title or date), context (the text before it), content_hash, embedding, embedding_model, source,
 // speaker, occurred_at, metadata (JSON text), tags, previous_key, operation_id, after (JSON text of the new
-// state), mentions and about (entities as maps of key and name). Defaults: id is a random UUID, key is the id,
-// text is the content. A key that exists already is left as it is, unless it was deleted and `revive` is true.
+// state), mentions and about (entities as maps of key and name), phrases (keys of names that it mentions if some
+// memory is about them). Defaults: id is a random UUID, key is the id, text is the content. A key that exists already is left as it is, unless it was deleted and `revive` is true.
 // The order of locks is the order of keys, and the tenant's node, which hands out seq, is locked last.
 //
 // mode: WRITE
@@ -25,7 +25,8 @@ MERGE (memory:Memory {namespace: $namespace, key: key})
     memory.version = 0, memory.namespace_key = tenant.key, memory.external_id = row.external_id,
     memory.name = coalesce(row.name, left(row.content, 60)), memory.content = row.content,
     memory.text = coalesce(row.text, row.content), memory.context = row.context, memory.content_hash = row.content_hash,
-    memory.embedding_model = row.embedding_model, memory.source = row.source, memory.speaker = row.speaker,
+    memory.embedding_model = row.embedding_model, memory.source = row.source, memory.session = row.session,
+    memory.speaker = row.speaker,
     memory.occurred_at = row.occurred_at, memory.valid_from = coalesce(row.occurred_at, now),
     memory.recorded_from = now, memory.metadata = coalesce(row.metadata, '{}'),
     memory.tags = coalesce(row.tags, [])
@@ -67,6 +68,14 @@ CALL (stored) {
   WHERE fresh AND row.previous_key IS NOT NULL
   MATCH (previous:Memory {namespace: $namespace, key: row.previous_key})
   CREATE (previous)-[:NEXT]->(memory)
+}
+CALL (stored) {
+  UNWIND stored AS entry
+  UNWIND CASE WHEN entry.fresh THEN coalesce(entry.row.phrases, []) ELSE [] END AS key
+  MATCH (entity:Entity {namespace: $namespace, key: key})
+  WHERE EXISTS { (entity)<-[:ABOUT]-() }
+  WITH entry.memory AS memory, entity
+  MERGE (memory)-[:MENTIONS]->(entity)
 }
 WITH tenant, now, stored, [entry IN stored WHERE entry.fresh OR entry.revived] AS changed
 SET tenant.seq = tenant.seq + size(changed)

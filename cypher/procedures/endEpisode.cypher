@@ -7,7 +7,7 @@ CYPHER 25
 MATCH (episode:Memory:Episodic {namespace: $namespace, id: $episodeId})
 SET episode.namespace = episode.namespace // takes the lock before the state is read
 WITH episode, datetime() AS now
-WHERE episode.ended_at IS NULL
+WHERE episode.ended_at IS NULL AND episode.status <> 'deleted'
 SET episode.ended_at = now, episode.status = 'active', episode.success = $success, episode.outcome = $outcome,
   episode.embedding_model = coalesce($embeddingModel, episode.embedding_model),
   episode.trajectory_embedding = CASE WHEN $trajectoryEmbedding IS NULL THEN episode.trajectory_embedding

@@ -2,14 +2,16 @@
 //
 // Record one step of a running episode, and which memories its context held.
 //
-// `activated` holds maps of id, rank, score, dense, sparse, verified, spread and round.
+// `activated` holds maps of id, rank, score, dense, sparse, verified, spread and round. No row: the episode is
+// unknown or not running, or one of those ids is.
 //
 // mode: WRITE
 CYPHER 25
 MATCH (episode:Memory:Episodic {namespace: $namespace, id: $episodeId})
 SET episode.namespace = episode.namespace // takes the lock before the steps are counted
 WITH episode, datetime() AS now
-WHERE episode.ended_at IS NULL
+WHERE episode.ended_at IS NULL AND episode.status <> 'deleted'
+  AND all(item IN $activated WHERE EXISTS { (:Memory {namespace: $namespace, id: item.id}) })
 WITH episode, now, COUNT { (episode)-[:HAS_STEP]->() } AS index
 OPTIONAL MATCH (episode)-[:HAS_STEP]->(earlier:Step {index: index - 1})
 CREATE (episode)-[:HAS_STEP]->(step:Step {

@@ -32,7 +32,8 @@ CALL (operation, memory, former, refused) {
 CALL (operation, memory, former, refused) {
   WITH *, former {.*} AS state WHERE refused IS NULL AND operation.kind = 'update'
   DETACH DELETE former
-  SET memory += state {.*, id: memory.id, status: memory.status, recorded_to: memory.recorded_to,
+  // All of it is replaced, since the former version may lack what the later one has.
+  SET memory = state {.*, id: memory.id, status: memory.status, recorded_to: memory.recorded_to,
     key: left(state.key, size(state.key) - size('@' + state.version))}
 }
 CALL (operation, memory, refused, now) {

@@ -10,9 +10,11 @@
 // mode: WRITE
 CYPHER 25
 MATCH (memory:Memory {namespace: $namespace, id: $id})
+SET memory.namespace = memory.namespace // takes the lock before the status is read
+WITH memory, memory.version AS version, datetime() AS now
 WHERE memory.status IN ['active', 'candidate', 'local']
-SET memory.version = memory.version + 1 // takes the lock before anything is copied
-WITH memory, memory.version - 1 AS version, datetime() AS now
+SET memory.version = version + 1
+WITH memory, version, now
 CREATE (former:$(labels(memory)))
 SET former = memory {.*, id: memory.id + '@' + version, key: memory.key + '@' + version, version: version,
   status: 'superseded', recorded_to: now}

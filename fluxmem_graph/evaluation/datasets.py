@@ -4,7 +4,6 @@ A set is a folder with `questions.jsonl` beside `turns.jsonl` or `corpus.jsonl`.
 `Question`; a `Document` holds only what an application would have stored.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,8 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from fluxmem_graph.errors import ConfigurationError
-from fluxmem_graph.types import NewMemory
+from fluxmem_graph.ingest import read_path
+from fluxmem_graph.types import Failure, NewEpisode, NewMemory
 
 QUESTIONS_FILE = "questions.jsonl"
 DOCUMENT_FILES = ("turns.jsonl", "corpus.jsonl")
@@ -108,11 +108,14 @@ def _question_rows(file: Path) -> Iterator[_QuestionRow]:
 
 
 def _documents(file: Path) -> tuple[Document, ...]:
-    found = []
-    for line in file.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        caption = row.get("image_caption")
-        content = row["text"] + (f" [image: {caption}]" if caption else "")
-        memory = NewMemory(content, row["id"], speaker=row.get("speaker"), title=row.get("title"))
-        found.append(Document(row["id"], memory))
-    return tuple(found)
+    # A document that can't be read would make every figure a little wrong, so it ends the run.
+    found: dict[str, Document] = {}
+    for item in read_path(file):
+        if isinstance(item, Failure):
+            raise ConfigurationError(f"{item.where}: {item.reason}")
+        if isinstance(item, NewEpisode) or item.external_id is None:
+            raise ConfigurationError(f"{file}: every row must be a turn or passage with an id")
+        if item.external_id in found:
+            raise ConfigurationError(f"{file}: id {item.external_id!r} is used twice")
+        found[item.external_id] = Document(item.external_id, item)
+    return tuple(found.values())

@@ -1,7 +1,8 @@
 """What an evaluation compares: the protocol of a system, and the honest baselines.
 
-The baselines see the same texts and the same embedder as each other and score every document: exact
-cosine, BM25 with Stage I's own tokens, and their min-max fusion.
+The baselines see the texts that the library itself embeds (content after its speaker or title), share its
+embedder, and score every document: exact cosine, BM25 over plain lower-case words, and the min-max fusion of
+both. They are what people build first; Stage I's stemming and context are no part of them.
 """
 
 import time
@@ -13,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxmem_graph.evaluation.datasets import Document
+from fluxmem_graph.operations.rows import labelled
 from fluxmem_graph.protocols import Embedder, FloatMatrix
-from fluxmem_graph.retrieval.sparse import Bm25Index
-from fluxmem_graph.types import NewMemory
+from fluxmem_graph.retrieval.sparse import Bm25Index, words
 
 DENSE_WEIGHT = 1.0
 SPARSE_WEIGHT = 0.5
@@ -47,12 +48,6 @@ class System(Protocol):
 
 
 SystemFactory = Callable[[], System]
-
-
-def document_text(memory: NewMemory) -> str:
-    """Return what the baselines embed and match: the content after its speaker or title, if it has one."""
-    label = memory.speaker or memory.title
-    return f"{label}: {memory.content}" if label else memory.content
 
 
 class DocumentVectors:
@@ -89,12 +84,12 @@ class BaselineSystem:
 
     def index(self, documents: Sequence[Document]) -> None:
         """Embed and tokenise the documents, in memory."""
-        texts = [document_text(document.memory) for document in documents]
+        texts = [labelled(document.memory) for document in documents]
         self._ids = tuple(document.id for document in documents)
         if self._dense:
             self._matrix = self._vectors.documents(texts)
         if self._sparse:
-            self._bm25 = Bm25Index(texts)
+            self._bm25 = Bm25Index(texts, words)
 
     def search(self, question: str, top_k: int) -> Ranking:
         """Rank by exact scores over all documents; ties keep document order."""

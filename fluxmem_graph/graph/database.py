@@ -21,7 +21,7 @@ from neo4j.exceptions import (
 from neo4j.time import DateTime
 from neo4j.vector import Vector
 
-from fluxmem_graph.errors import ConfigurationError, Conflict, DatabaseError, Unavailable
+from fluxmem_graph.errors import ConfigurationError, Conflict, DatabaseError, InvalidInput, Unavailable
 from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.statements import Catalogue, Statement, load_catalogue
 
@@ -65,6 +65,14 @@ class Database:
                 notifications_min_severity="OFF",
                 user_agent="fluxmem-graph",
             )
+
+    def verify(self) -> None:
+        """Say at once, without retries, that nothing listens or the login is wrong.
+
+        Raises Unavailable or ConfigurationError.
+        """
+        with _our_errors(self.uri):
+            self._driver.verify_connectivity()
 
     def run(self, name: str, /, **arguments: Any) -> list[Row]:
         """Run one statement of the catalogue in its own transaction, routed by its mode.
@@ -139,12 +147,16 @@ def _our_errors(uri: str) -> Iterator[None]:
         raise ConfigurationError(
             f"Neo4j at {uri} refused the login; set NEO4J_USERNAME and NEO4J_PASSWORD"
         ) from error
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise InvalidInput(f"a value can't be sent to Neo4j: {error}") from error
     except (DriverConfigurationError, ValueError) as error:
         if isinstance(error, ConfigurationError):
             raise
         raise ConfigurationError(f"can't connect to {uri}: {error}") from error
     except ConstraintError as error:
-        raise Conflict(f"an item with this id exists already: {error.message}") from error
+        raise Conflict(
+            "another item of this namespace, maybe a deleted one, has this id or text; nothing was changed"
+        ) from error
     except (ServiceUnavailable, SessionExpired) as error:
         raise Unavailable(
             f"no answer from Neo4j at {uri}; see `fluxmem status`, start it with `fluxmem up`"

@@ -28,7 +28,7 @@ def prepare(database: Database, embedder: Embedder) -> SchemaState:
     Raises UnsupportedServer, SchemaMismatch or EmbedderMismatch before anything is written.
     """
     server = database.run("fluxmem.internal.components")[0]
-    _check_version(server["version"])
+    check_version(server["version"])
     recorded = {row["version"]: row for row in database.run("fluxmem.internal.schema")}
     files = {file.version: file for file in database.catalogue.schema}
     for version, row in recorded.items():
@@ -63,10 +63,14 @@ def _used(statements: tuple[str, ...], **parameters: object) -> dict[str, object
     return {k: v for k, v in parameters.items() if any(f"${k}" in text for text in statements)}
 
 
-def _check_version(version: str) -> None:
+def check_version(version: str) -> None:
+    """Refuse a server without Cypher 25's filtered vector search. Raises UnsupportedServer."""
     parts = re.match(r"(\d+)\.(\d+)", version)
     if parts is None or (int(parts[1]), int(parts[2])) < OLDEST_SERVER:
-        raise UnsupportedServer(f"Neo4j {version} is too old; fluxmem needs 2026.01 or newer")
+        raise UnsupportedServer(
+            f"Neo4j {version} is too old; fluxmem needs 2026.01 or newer: upgrade it, or unset NEO4J_URI for the "
+            "embedded server"
+        )
 
 
 def _check_embedder(model: str, dimension: int, embedder: Embedder) -> None:

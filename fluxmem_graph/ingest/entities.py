@@ -29,6 +29,7 @@ _SHORT_RUN = rf"{_START}{_REST}(?:\s+(?:(?:of|the|de)\s+){{0,2}}{_START}{_REST})
 _TWO_PARTS = regex.compile(rf"{_SHORT_RUN}(?::\s+|,\s+\d+(?:st|nd|rd|th)\s+){_SHORT_RUN}")
 _QUOTED = regex.compile(r"[\"“„«《「『]([^\"“”„«»《》「」『』\n]{2,80})[\"”“»》」』]")
 _PARENTHESIS = regex.compile(r"\s*\([^()]*\)\s*$")
+_LONGEST_TITLE = 6
 _ARTICLES = frozenset({"the", "a", "an"})
 
 
@@ -62,6 +63,22 @@ def extract_entities(text: str, title: str | None = None) -> list[str]:
         if key and not key.replace(" ", "").isdecimal():
             names.setdefault(key, name)
     return list(names.values())
+
+
+def title_candidates(text: str) -> list[str]:
+    """Return the keys of every run of one to six words that starts with a capital or a digit, each once.
+
+    Titles hold words that no rule for names would take ("Who's That Girl?"), so a text may mention any of these.
+    """
+    found = list(_WORD.finditer(text))
+    keys: dict[str, None] = {}
+    for start, first in enumerate(found):
+        if first.group()[0].isupper() or first.group()[0].isdigit():
+            for last in found[start : start + _LONGEST_TITLE]:
+                run = text[first.start() : last.end()]
+                if last is not first or not (_is_common(run) or run.isdecimal()):
+                    keys[entity_key(run)] = None
+    return list(keys)
 
 
 def _in_runs(text: str) -> Iterator[str]:

@@ -66,6 +66,7 @@ class RowReader:
             title=_optional_text(known["title"], "title"),
             previous=self._previous(known["session"], speaker, content),
             metadata=metadata,
+            session=None if known["session"] is None else str(known["session"]),
         )
         return self._dated(memory, known["time"], where)
 

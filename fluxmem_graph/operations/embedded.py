@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fluxmem_graph.errors import EmbeddingError
 from fluxmem_graph.operations.rows import labelled
 from fluxmem_graph.protocols import Embedder, FloatMatrix
 from fluxmem_graph.types import NewEpisode, NewMemory, NewStep
 
-# A turn is often understood only after the one before it, yet must be found for itself first.
-CONTEXT_WEIGHT = 0.5
 # Later observations are mostly what tools answered, which similar runs do not share.
 FIRST_STEPS = 2
 
@@ -17,15 +16,15 @@ FIRST_STEPS = 2
 def embed_memories(embedder: Embedder, memories: Sequence[NewMemory]) -> FloatMatrix:
     """Return one unit vector per memory, shape (len(memories), dimension).
 
-    A memory with a previous text is the normalised sum of its own vector and 0.5 times that of both texts
-    together. Raises EmbeddingError.
+    A memory with a previous text is the normalised sum of its own vector and that of both texts together: a
+    turn is often understood only after the one before it. Raises EmbeddingError.
     """
     own = [labelled(memory) for memory in memories]
     in_context = [i for i, memory in enumerate(memories) if memory.previous]
-    matrix = embedder.embed([*own, *(f"{memories[i].previous}\n{own[i]}" for i in in_context)])
+    matrix = _embed(embedder, [*own, *(f"{memories[i].previous}\n{own[i]}" for i in in_context)])
     vectors, context = matrix[: len(own)], matrix[len(own) :]
     if in_context:
-        vectors[in_context] += CONTEXT_WEIGHT * context
+        vectors[in_context] += context
         vectors[in_context] /= np.linalg.norm(vectors[in_context], axis=1, keepdims=True)
     return vectors
 
@@ -37,8 +36,19 @@ def embed_episodes(embedder: Embedder, episodes: Sequence[NewEpisode]) -> tuple[
     """
     texts = [reminding_text(episode.task, episode.steps) for episode in episodes]
     texts += [trajectory_text(episode.task, episode.steps) for episode in episodes]
-    matrix = embedder.embed(texts)
+    matrix = _embed(embedder, texts)
     return matrix[: len(episodes)], matrix[len(episodes) :]
+
+
+def _embed(embedder: Embedder, texts: Sequence[str]) -> FloatMatrix:
+    # The database stores a vector of another length without a word and leaves it out of the index.
+    matrix = embedder.embed(texts)
+    if matrix.shape != (len(texts), embedder.dimension):
+        raise EmbeddingError(
+            f"{embedder.name} returned an array of shape {matrix.shape} for {len(texts)} texts; "
+            f"it promised {embedder.dimension} dimensions"
+        )
+    return matrix
 
 
 def reminding_text(task: str, steps: Sequence[NewStep]) -> str:

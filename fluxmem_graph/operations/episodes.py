@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fluxmem_graph.errors import Conflict, InvalidInput, NotFound
+from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.graph.database import Database, Row, vectors
-from fluxmem_graph.ingest.values import check_text
+from fluxmem_graph.ingest.values import check_text, decode_metadata
 from fluxmem_graph.operations.embedded import embed_episodes
-from fluxmem_graph.operations.rows import episode_row, new_id, step_row
+from fluxmem_graph.operations.rows import check_success, episode_row, new_id, step_row
 from fluxmem_graph.protocols import Embedder
-from fluxmem_graph.types import Hit, NewEpisode, NewStep
+from fluxmem_graph.types import Hit, NewEpisode, NewStep, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Episodes:
     ) -> str:
         """Record a step, with the memories that its context held, and return its id.
 
-        Raises NotFound, or Conflict for an episode that has ended.
+        Raises NotFound, also for a hit of another namespace, or Conflict for an episode that is not running.
         """
         step = step_row(NewStep(observation, action))
         rows = self.database.run(
@@ -51,7 +51,7 @@ class Episodes:
             actor=self.actor,
             after=json.dumps(step, ensure_ascii=False),
         )
-        self._require(rows, episode_id)
+        self._require(rows, episode_id, [hit.id for hit in activated])
         return str(rows[0]["id"])
 
     def feedback(
@@ -65,10 +65,10 @@ class Episodes:
     ) -> None:
         """Say how the last step went (0..1) and which memories it used.
 
-        Raises InvalidInput, NotFound, or Conflict for an episode that has ended.
+        Raises InvalidInput, NotFound, also for a memory of another namespace, or Conflict for an episode that
+        is not running or has no step.
         """
-        if not 0 <= success <= 1:
-            raise InvalidInput(f"success must be in 0..1, not {success}")
+        check_success(success)
         given = {"success": success, "text": check_text(text), "used": list(used), "unused": list(unused)}
         rows = self.database.run(
             "fluxmem.feedback",
@@ -79,15 +79,14 @@ class Episodes:
             after=json.dumps(given, ensure_ascii=False),
             **{**given, "success": float(success)},
         )
-        self._require(rows, episode_id)
+        self._require(rows, episode_id, [*used, *unused])
 
     def end(self, episode_id: str, success: float | None = None, outcome: str | None = None) -> None:
         """Close an episode; from now on similar observations are reminded of it.
 
-        Raises InvalidInput, NotFound, or Conflict for an episode that has ended.
+        Raises InvalidInput, NotFound, or Conflict for an episode that is not running.
         """
-        if success is not None and not 0 <= success <= 1:
-            raise InvalidInput(f"success must be in 0..1, not {success}")
+        check_success(success)
         episode = self.read(episode_id)
         reminding, trajectory = embed_episodes(self.embedder, [episode])
         given = {"success": success, "outcome": outcome and check_text(outcome)}
@@ -107,19 +106,35 @@ class Episodes:
 
     def read(self, episode_id: str) -> NewEpisode:
         """Return an episode with its steps in order. Raises NotFound."""
+        row = self._row(episode_id)
+        steps = tuple(NewStep(s["observation"], s["action"], s["feedback"]) for s in row["steps"])
+        return NewEpisode(
+            row["task"],
+            steps,
+            row["external_id"],
+            row["source"],
+            row["success"],
+            row["outcome"],
+            decode_metadata(row["metadata"]),
+        )
+
+    def _row(self, episode_id: str) -> Row:
         rows = self.database.run("fluxmem.episode", namespace=self.namespace, id=episode_id)
         if not rows:
             raise NotFound(f"no episode {episode_id} in namespace {self.namespace}")
-        row = rows[0]
-        steps = tuple(NewStep(s["observation"], s["action"], s["feedback"]) for s in row["steps"])
-        return NewEpisode(
-            row["task"], steps, row["external_id"], row["source"], row["success"], row["outcome"]
-        )
+        return rows[0]
 
-    def _require(self, rows: list[Row], episode_id: str) -> None:
-        if not rows:
-            self.read(episode_id)
-            raise Conflict(f"episode {episode_id} has ended; start another one")
+    def _require(self, rows: list[Row], episode_id: str, memory_ids: Sequence[str] = ()) -> None:
+        """Say why a statement changed nothing."""
+        if rows:
+            return
+        row = self._row(episode_id)
+        if row["ended_at"] is not None or row["status"] == Status.DELETED:
+            raise Conflict(f"episode {episode_id} has ended or was deleted; start another one")
+        found = self.database.run("fluxmem.read", namespace=self.namespace, ids=list(memory_ids))
+        if unknown := set(memory_ids) - {memory["id"] for memory in found}:
+            raise NotFound(f"no memory {min(unknown)} in namespace {self.namespace}; nothing was recorded")
+        raise Conflict(f"episode {episode_id} has no step yet; record one first")
 
 
 def _activated(rank: int, hit: Hit) -> dict[str, Any]:

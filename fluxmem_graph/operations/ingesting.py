@@ -44,6 +44,8 @@ class Ingest:
     report: IngestReport = field(default_factory=IngestReport)
     _speakers: frozenset[str] = frozenset()
     _last_key: dict[str, str] = field(default_factory=dict)
+    # Of the chunk before, which may still be on its way to the database.
+    _recent: dict[str, str] = field(default_factory=dict)
 
     def run(self, items: Iterable[Item], progress: Progress | None = None) -> IngestReport:
         """Store what is new; `created + unchanged + failures` is the number of items.
@@ -77,7 +79,9 @@ class Ingest:
             _Batch("fluxmem.create", "memories", *self._rows(memories, self._memory_row)),
             _Batch("fluxmem.createEpisodes", "episodes", *self._rows(episodes, episode_row)),
         )
-        return [self._without_known(batch) for batch in batches if batch.rows]
+        fresh = [self._without_known(batch) for batch in batches if batch.rows]
+        self._recent = {row["key"]: row["content_hash"] for batch in fresh for row in batch.rows}
+        return fresh
 
     def _rows(
         self, items: list[Any], to_row: Callable[[Any], dict[str, Any]]
@@ -94,7 +98,7 @@ class Ingest:
 
     def _memory_row(self, memory: NewMemory) -> dict[str, Any]:
         row = memory_row(memory, self._speakers)
-        place = json.dumps([memory.source, memory.metadata.get("session")], default=str)
+        place = json.dumps([memory.source, memory.session])
         if memory.previous is not None:
             row["previous_key"] = self._last_key.get(place)
         self._last_key[place] = row["key"]
@@ -102,10 +106,8 @@ class Ingest:
 
     def _without_known(self, batch: _Batch) -> _Batch:
         keys = [row["key"] for row in batch.rows]
-        known = {
-            row["key"]: row["content_hash"]
-            for row in self.database.run("fluxmem.internal.known", namespace=self.namespace, keys=keys)
-        }
+        stored = self.database.run("fluxmem.internal.known", namespace=self.namespace, keys=keys)
+        known = self._recent | {row["key"]: row["content_hash"] for row in stored}
         fresh: list[int] = []
         for place, row in enumerate(batch.rows):
             key = row["key"]

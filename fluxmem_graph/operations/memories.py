@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fluxmem_graph.errors import NotFound
+from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.graph.database import Database, vectors
 from fluxmem_graph.ingest.values import clean_text, content_hash, encode_metadata, memory_key, metadata_tag
 from fluxmem_graph.operations.embedded import embed_memories
-from fluxmem_graph.operations.rows import caption, entity_rows, memory_row, new_id, searched, to_memory
+from fluxmem_graph.operations.rows import caption, cleaned, entity_rows, memory_row, new_id, searched, to_memory
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Layer, Memory, NewMemory
 
@@ -28,6 +28,7 @@ class Memories:
 
         Raises InvalidInput before anything is written.
         """
+        memories = [cleaned(memory) for memory in memories]
         rows = [memory_row(memory) for memory in memories]
         if not rows:
             return []
@@ -70,8 +71,13 @@ class Memories:
     def update(
         self, memory_id: str, content: str, *, metadata: Mapping[str, Any] | None = None, reason: str = ""
     ) -> Memory:
-        """Replace the content; the former version stays in the graph. Raises NotFound, InvalidInput."""
+        """Replace a fact's content; the former version stays in the graph.
+
+        Raises NotFound, InvalidInput, or Conflict for another layer, status, or a text that is stored already.
+        """
         former = self.get(memory_id)
+        if former.layer is not Layer.SEMANTIC:
+            raise Conflict(f"memory {memory_id} is {former.layer}; only facts can be edited")
         text = clean_text(content)
         title = None if former.name == caption(former.content) else former.name
         changed = NewMemory(text, speaker=former.speaker, title=title, occurred_at=former.occurred_at)
@@ -100,11 +106,13 @@ class Memories:
             reason=reason,
         )
         if not updated:
-            raise NotFound(f"memory {memory_id} is {former.status}; only retrievable memories can be edited")
+            raise Conflict(
+                f"memory {memory_id} is {self.get(memory_id).status}; only retrievable memories can be edited"
+            )
         return self.get(memory_id)
 
     def delete(self, memory_id: str, *, reason: str = "") -> None:
-        """Take a memory out of retrieval; undo brings it back. Raises NotFound."""
+        """Take a memory out of retrieval; undo brings it back. Raises NotFound or Conflict."""
         deleted = self.database.run(
             "fluxmem.delete",
             namespace=self.namespace,
@@ -114,7 +122,7 @@ class Memories:
             reason=reason,
         )
         if not deleted:
-            raise self._missing(memory_id)
+            raise Conflict(f"memory {memory_id} is {self.get(memory_id).status} already")
 
     def _missing(self, memory_id: str) -> NotFound:
         if not memory_id:

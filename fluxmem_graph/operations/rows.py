@@ -1,14 +1,14 @@
 """Memories as rows: what the statements take, and what they return."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from uuid_utils import uuid7
 
 from fluxmem_graph.errors import InvalidInput
-from fluxmem_graph.ingest.entities import entity_key, extract_entities, title_names
+from fluxmem_graph.ingest.entities import entity_key, extract_entities, title_candidates, title_names
 from fluxmem_graph.ingest.values import (
     check_text,
     clean_text,
@@ -21,6 +21,10 @@ from fluxmem_graph.ingest.values import (
 from fluxmem_graph.types import Layer, Memory, NewEpisode, NewMemory, NewStep, Operation, Status
 
 NAME_LENGTH = 60
+# A range index holds no value over 8 kB, with the namespace's 256 characters beside it.
+LONGEST_SOURCE = 4096
+# No name is longer; a text in capitals would be one.
+LONGEST_ENTITY = 200
 
 
 def new_id() -> str:
@@ -56,12 +60,26 @@ def optional_text(value: str | None, what: str) -> str | None:
         raise InvalidInput(f"{what}: {error}") from error
 
 
+def source_text(value: str | None) -> str | None:
+    """Clean the name of a source. Raises InvalidInput, also for one that no index can hold."""
+    source = optional_text(value, "source")
+    if source is not None and len(source.encode()) > LONGEST_SOURCE:
+        raise InvalidInput(f"source: longer than {LONGEST_SOURCE} bytes; use a file name or address")
+    return source
+
+
+def check_success(success: float | None) -> None:
+    """Refuse a success outside 0..1. Raises InvalidInput."""
+    if success is not None and not (isinstance(success, int | float) and 0 <= success <= 1):
+        raise InvalidInput(f"success must be in 0..1, not {success!r}")
+
+
 def memory_row(memory: NewMemory, speakers: frozenset[str] = frozenset()) -> dict[str, Any]:
     """Return the row for `fluxmem.create`, without its vector; `speakers` are no entities.
 
     Raises InvalidInput.
     """
-    memory = _cleaned(memory)
+    memory = cleaned(memory)
     metadata, tags = encode_metadata(memory.metadata)
     state = {
         "key": memory_key(memory.source, memory.external_id, memory.content),
@@ -72,6 +90,7 @@ def memory_row(memory: NewMemory, speakers: frozenset[str] = frozenset()) -> dic
         "context": memory.previous,
         "content_hash": content_hash(memory.content),
         "source": memory.source,
+        "session": memory.session,
         "speaker": memory.speaker,
         "metadata": metadata,
         **entity_rows(memory, speakers),
@@ -87,37 +106,52 @@ def memory_row(memory: NewMemory, speakers: frozenset[str] = frozenset()) -> dic
     }
 
 
-def _cleaned(memory: NewMemory) -> NewMemory:
+def cleaned(memory: NewMemory) -> NewMemory:
+    """Return the memory with its texts in NFC and its time in zoned UTC. Raises InvalidInput."""
+    if not isinstance(memory.metadata, Mapping):
+        raise InvalidInput(f"metadata must be a mapping, not {type(memory.metadata).__name__}")
+    if not isinstance(memory.occurred_at, datetime | None):
+        raise InvalidInput(f"occurred_at must be a datetime, not {type(memory.occurred_at).__name__}")
     return NewMemory(
         content=clean_text(memory.content),
         external_id=optional_text(memory.external_id, "external_id"),
-        source=optional_text(memory.source, "source"),
+        source=source_text(memory.source),
         speaker=optional_text(memory.speaker, "speaker"),
         title=optional_text(memory.title, "title"),
         occurred_at=None if memory.occurred_at is None else to_utc(memory.occurred_at)[0],
         previous=optional_text(memory.previous, "previous"),
+        session=optional_text(memory.session, "session"),
         metadata=memory.metadata,
     )
 
 
-def entity_rows(memory: NewMemory, speakers: frozenset[str]) -> dict[str, list[dict[str, str]]]:
-    """Return the entities that a memory is `about` (its title) and those that it `mentions`."""
-    about = {entity_key(name): name for name in title_names(memory.title)}
-    names = {entity_key(name): name for name in extract_entities(memory.content)}
+def entity_rows(memory: NewMemory, speakers: frozenset[str]) -> dict[str, list[Any]]:
+    """Return what links a memory to names.
+
+    `about`: its title; `mentions`: the names in it; `phrases`: what may be a title of another passage.
+    """
+    about = _by_key(title_names(memory.title))
+    names = _by_key(extract_entities(memory.content))
     hidden = {entity_key(name) for name in (*speakers, memory.speaker) if name} | about.keys()
+    # Only passages link by title: in a conversation these would be lookups without a find.
+    phrases = title_candidates(memory.content) if about else []
     return {
         "about": [{"key": key, "name": name} for key, name in sorted(about.items())],
         "mentions": [{"key": key, "name": name} for key, name in sorted(names.items()) if key not in hidden],
+        "phrases": sorted(set(phrases) - names.keys() - hidden),
     }
+
+
+def _by_key(names: Iterable[str]) -> dict[str, str]:
+    return {entity_key(name): name for name in names if len(name) <= LONGEST_ENTITY}
 
 
 def episode_row(episode: NewEpisode, *, running: bool = False) -> dict[str, Any]:
     """Return the row for `fluxmem.createEpisodes`, without its vectors. Raises InvalidInput."""
     task = clean_text(episode.task)
     external_id = optional_text(episode.external_id, "external_id")
-    source = optional_text(episode.source, "source")
-    if episode.success is not None and not 0 <= episode.success <= 1:
-        raise InvalidInput(f"success must be in 0..1, not {episode.success}")
+    source = source_text(episode.source)
+    check_success(episode.success)
     metadata, tags = encode_metadata(episode.metadata)
     steps = [step_row(step) for step in episode.steps]
     episode_id = new_id()

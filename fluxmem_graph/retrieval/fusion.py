@@ -1,26 +1,29 @@
 """Stage I's score: dense, sparse and verified signals, scaled over the candidates and added (section 3.1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from fluxmem_graph.retrieval.sparse import Bm25Index
+from fluxmem_graph.retrieval.sparse import Bm25Index, words
 from fluxmem_graph.settings import RetrievalSettings
 
 Scores = npt.NDArray[np.float64]
 
+# Candidates were picked for their words already: their lengths say less than in a whole corpus.
+LENGTH = 0.3
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A fact that may be meant; `cosine` is None without vectors."""
+    """A fact that may be meant; `cosine` is None without vectors, context and speaker are empty if absent."""
 
     id: str
-    text: str
-    context: str | None
-    speaker: str | None
     cosine: float | None
+    text: str
+    context: str
+    speaker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,7 @@ def score(
 ) -> list[Seed]:
     """Return a seed per candidate, in their order.
 
-    The score is the weighted mean of the signals that tell candidates apart, plus a bonus for a speaker
-    whom the query names; `verified` maps ids to 0..1.
+    The score is the weighted mean of the signals that tell candidates apart; `verified` maps ids to 0..1.
     """
     if not candidates:
         return []
@@ -52,7 +54,7 @@ def score(
         "sparse": scaled(list(sparse_scores(query, candidates, weights.context))),
         "verified": None if verified is None else scaled([verified.get(c.id, 0.0) for c in candidates]),
     }
-    total = _weighted_mean(signals, weights, len(candidates)) + named_speakers(query, candidates, weights)
+    total = _weighted_mean(signals, weights, len(candidates))
     columns = [_column(signals[name], len(candidates)) for name in ("dense", "sparse", "verified")]
     return [
         Seed(candidate.id, float(total[place]), *(column[place] for column in columns))
@@ -71,20 +73,20 @@ def scaled(values: Sequence[float | None]) -> Scores | None:
 
 
 def sparse_scores(query: str, candidates: Sequence[Candidate], context_weight: float) -> Scores:
-    """Return BM25 over the candidates' own texts, plus a share of it over the texts before them."""
-    own = Bm25Index([candidate.text for candidate in candidates]).scores(query)
-    context = Bm25Index([candidate.context or "" for candidate in candidates]).scores(query)
+    """Return BM25 over the candidates' own texts, plus a share of it over the texts before them.
+
+    The names of speakers are left out of the query: they stand in every turn, and count as a link instead.
+    """
+    telling = without_speakers(query, {candidate.speaker for candidate in candidates})
+    own = Bm25Index([candidate.text for candidate in candidates], b=LENGTH).scores(telling)
+    context = Bm25Index([candidate.context for candidate in candidates], b=LENGTH).scores(telling)
     return own + context_weight * context
 
 
-def named_speakers(query: str, candidates: Sequence[Candidate], weights: RetrievalSettings) -> Scores:
-    """Return the bonus of each candidate whose speaker is named in the query."""
-    words = set(query.casefold().replace("'s", " ").replace("’s", " ").replace("?", " ").split())
-    named = [
-        candidate.speaker is not None and words.issuperset(candidate.speaker.casefold().split())
-        for candidate in candidates
-    ]
-    return weights.speaker * np.asarray(named, dtype=np.float64)
+def without_speakers(query: str, speakers: Collection[str]) -> str:
+    """Return the query's words without the speakers' names, unless nothing else would be left."""
+    named = {word for speaker in speakers for word in words(speaker)}
+    return " ".join(word for word in words(query) if word not in named) or query
 
 
 def _weighted_mean(signals: Mapping[str, Scores | None], weights: RetrievalSettings, size: int) -> Scores:

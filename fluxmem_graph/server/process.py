@@ -4,7 +4,7 @@ import http.client
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,16 +43,24 @@ _JVM_FLAGS: Final = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
 )
-# What a dying server says, and what helps then; the first that fits wins.
+_PORT_SIGN: Final = "Address already in use"
+# What a dying server says, what that means, and what helps; the first that fits wins.
 _REMEDIES: Final = (
-    ("Address already in use", "run it again to get other ports"),
-    ("BindException", "run it again to get other ports"),
-    ("No space left on device", "free some disk space and run it again"),
-    ("Could not reserve enough space", "lower FLUXMEM_SERVER_HEAP_MB"),
-    ("OutOfMemoryError", "raise FLUXMEM_SERVER_HEAP_MB"),
-    ("Cannot allocate memory", "lower FLUXMEM_SERVER_HEAP_MB"),
-    ("insufficient memory", "lower FLUXMEM_SERVER_HEAP_MB"),
-    ("Lock file has been locked", "another server uses this folder: stop it, or choose another profile"),
+    (_PORT_SIGN, "another program took its port", "run it again to get other ports"),
+    ("No space left on device", "the disk is full", "free some space and run it again"),
+    ("Could not reserve enough space", "there is not enough memory", "lower FLUXMEM_SERVER_HEAP_MB"),
+    ("insufficient memory", "there is not enough memory", "lower FLUXMEM_SERVER_HEAP_MB"),
+    (
+        "exceeds physical memory",
+        "there is not enough memory",
+        "lower FLUXMEM_SERVER_HEAP_MB and FLUXMEM_SERVER_PAGE_CACHE_MB",
+    ),
+    ("OutOfMemoryError", "its heap is too small", "raise FLUXMEM_SERVER_HEAP_MB"),
+    (
+        "Lock file has been locked",
+        "another server uses its folder",
+        "stop that one, or choose another profile",
+    ),
 )
 
 
@@ -102,7 +110,7 @@ class EmbeddedServer:
             if running is None:
                 self._launch(java, jars, plugin, tell)
             else:
-                self._await_ready(running[1], running[0].ports)
+                self._await_ready(running[1], running[0].ports, self._log_sizes())
         status = self.status()
         tell(f"ready: {status.bolt_uri} and {status.browser_url}")
         return status
@@ -146,14 +154,19 @@ class EmbeddedServer:
     def _lock(self, tell: Progress) -> Iterator[None]:
         lock = FileLock(self._profile.lock_file)
         try:
-            lock.acquire(timeout=1)
-        except Timeout:
-            tell("waiting for another start or stop of this profile")
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+            try:
+                lock.acquire(timeout=1)
+            except Timeout:
+                tell("waiting for another start or stop of this profile")
+                lock.acquire()
+            try:
+                yield
+            finally:
+                lock.release()
+        except OSError as error:
+            raise ServerError(
+                f"can't use {self._profile.home}: {error}; check its disk and who may write there"
+            ) from error
 
     def _build_plugin(self, java: Java, tell: Progress) -> str:
         if plugin_fingerprint(self._profile.plugins / JAR_NAME) is None:
@@ -174,10 +187,12 @@ class EmbeddedServer:
             ports = choose_ports(last.ports if last else None)
             tell(f"starting Neo4j {NEO4J_VERSION} on {HOST}:{ports.bolt} with Java {java.version}")
             self._profile.write_configuration(self._settings, ports)
+            marks = self._log_sizes()
             process = self._spawn(java, jars)
             self._profile.write_state(ServerState(ports, process.pid, plugin, str(java.path)))
             try:
-                return self._await_ready(process, ports)
+                self._await_ready(process, ports, marks)
+                break
             except _PortTaken:
                 # Another program took the port between the choice and the start.
                 if not races_left:
@@ -190,9 +205,8 @@ class EmbeddedServer:
             command.append("--add-modules=jdk.incubator.vector")
         command += ["-cp", os.pathsep.join(map(str, jars)), _MAIN_CLASS]
         command += [f"--home-dir={home}", f"--config-dir={self._profile.conf}"]
-        self._profile.neo4j_log.unlink(missing_ok=True)
         try:
-            with self._profile.console_log.open("wb") as log:
+            with self._profile.console_log.open("ab") as log:
                 return psutil.Popen(
                     command,
                     cwd=home,
@@ -204,13 +218,20 @@ class EmbeddedServer:
                     start_new_session=True,
                 )
         except OSError as error:
-            raise ServerError(f"can't run {java.path}: {error}; set JAVA_HOME to a Java 21 or newer") from error
+            raise ServerError(
+                f"can't run {java.path}: {error}; set JAVA_HOME to a Java 21 or newer"
+            ) from error
 
-    def _await_ready(self, process: psutil.Process, ports: Ports) -> None:
+    def _log_sizes(self) -> dict[Path, int]:
+        logs = (self._profile.neo4j_log, self._profile.console_log)
+        return {path: path.stat().st_size if path.exists() else 0 for path in logs}
+
+    def _await_ready(self, process: psutil.Process, ports: Ports, marks: dict[Path, int]) -> None:
+        """Wait; `marks` are the sizes of the logs before the start, so that only its own lines are told."""
         deadline = time.monotonic() + _READY_TIMEOUT_S
         while time.monotonic() < deadline:
             if not is_alive(process):
-                raise self._death()
+                raise self._death(marks)
             if _listens(process, ports) and _answers(ports.http):
                 return
             time.sleep(_POLL_S)
@@ -219,15 +240,9 @@ class EmbeddedServer:
             f"it keeps trying: see {self._profile.neo4j_log}, or stop it with `fluxmem down`"
         )
 
-    def _death(self) -> ServerError:
-        said = _tail(self._profile.neo4j_log) + _tail(self._profile.console_log)
-        for sign, remedy in _REMEDIES:
-            for line in said:
-                if sign in line:
-                    kind = _PortTaken if "other ports" in remedy else ServerError
-                    return kind(f"the server died at its start: {line}; {remedy}")
-        last = next((line for line in reversed(said) if " ERROR " in line), said[-1] if said else "no output")
-        return ServerError(f"the server died at its start: {last}; see {self._profile.neo4j_log}")
+    def _death(self, marks: dict[Path, int]) -> ServerError:
+        said = [line for path, size in marks.items() for line in _lines_after(path, size)]
+        return explain_death(said, self._profile.neo4j_log)
 
     def _stop(self, process: psutil.Process) -> None:
         state = self._profile.read_state()
@@ -250,6 +265,18 @@ class EmbeddedServer:
 
 class _PortTaken(ServerError):
     """Another program listens on the chosen port."""
+
+
+def explain_death(said: Sequence[str], log: Path) -> ServerError:
+    """Return the error, in one line, that fits what a server said before it died."""
+    for sign, what, remedy in _REMEDIES:
+        if any(sign in line for line in said):
+            kind = _PortTaken if sign == _PORT_SIGN else ServerError
+            return kind(f"the server died at its start: {what}; {remedy} (log: {log})")
+    last = next(
+        (line for line in reversed(said) if " ERROR " in line), said[-1] if said else "it said nothing"
+    )
+    return ServerError(f"the server died at its start: {last[:300]}; see {log}")
 
 
 def find_process(state: ServerState, home: Path) -> psutil.Process | None:
@@ -297,9 +324,12 @@ def _answers(port: int) -> bool:
         connection.close()
 
 
-def _tail(path: Path) -> list[str]:
+def _lines_after(path: Path, size: int) -> list[str]:
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        with path.open("rb") as log:
+            # A log that shrank was rotated: then all of it is new.
+            log.seek(size if path.stat().st_size >= size else 0)
+            text = log.read().decode("utf-8", errors="replace")
     except OSError:
         return []
-    return [line.strip() for line in lines[-200:] if line.strip()]
+    return [line.strip() for line in text.splitlines() if line.strip()]

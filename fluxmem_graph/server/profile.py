@@ -35,8 +35,11 @@ server.memory.pagecache.size={page_cache_mb}m
 server.config.strict_validation.enabled=true
 dbms.usage_report.enabled=false
 dbms.fleet_manager.enabled=false
+server.fleet_discovery.enabled=false
 client.allow_telemetry=false
 db.logs.query.enabled=OFF
+internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
+internal.server.bolt.thread_pool_shutdown_wait_time=1s
 db.tx_log.preallocate=false
 db.tx_log.rotation.size=64m
 db.tx_log.rotation.retention_policy=256M size
@@ -108,7 +111,9 @@ class Profile:
             for folder in (self.conf, self.plugins, self.console_log.parent, self.home / "data"):
                 folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise ServerError(f"can't create {self.home}: {error}; set FLUXMEM_HOME to another folder") from error
+            raise ServerError(
+                f"can't create {self.home}: {error}; set FLUXMEM_HOME to another folder"
+            ) from error
 
     def write_configuration(self, settings: Settings, ports: Ports) -> None:
         """Write `conf/neo4j.conf`."""

@@ -4,7 +4,7 @@ Two round trips: the candidates; then, once they are scored and verified here, t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from fluxmem_graph.errors import InvalidInput, LLMError
@@ -41,19 +41,24 @@ class Formation:
     def activate_vector(self, query: str, vector: Any, *, top_k: int, where: Mapping[str, Any]) -> Activation:
         """Do the same with the query's embedding given as the driver takes it, or None for words alone."""
         tags = [metadata_tag(key, value) for key, value in where.items()]
-        candidates = [
-            Candidate(row["id"], row["text"] or "", row["context"], row["speaker"], row["cosine"])
-            for row in self.database.run(
-                "fluxmem.candidates", namespace=self.namespace, text=query, embedding=vector, tags=tags
-            )
-        ]
+        candidates = self._candidates(query, vector, tags)
         signals = {
             "dense": "off: no embedding" if vector is None else self.embedder.name,
             "sparse": "rank-bm25",
         }
         seeds, signals["verified"] = self._score(query, candidates)
         rows = self._spread(query, vector, seeds, top_k, tags)
-        return _activation(query, rows, signals)
+        scored = {seed.id: seed for seed in seeds}
+        return _activation(query, [_hit(row, scored.get(row["id"])) for row in rows], signals)
+
+    def _candidates(self, query: str, vector: Any, tags: list[str]) -> list[Candidate]:
+        rows = self.database.run(
+            "fluxmem.candidates", namespace=self.namespace, text=query, embedding=vector, tags=tags
+        )
+        columns = rows[0] if rows else dict.fromkeys(("ids", "cosines", "texts", "contexts", "speakers"), [])
+        cosines = columns["cosines"] or [None] * len(columns["ids"])
+        rest = (columns[name] for name in ("texts", "contexts", "speakers"))
+        return [Candidate(*values) for values in zip(columns["ids"], cosines, *rest, strict=True)]
 
     def _score(self, query: str, candidates: Sequence[Candidate]) -> tuple[list[Seed], str]:
         seeds = score(query, candidates, self.settings)
@@ -76,26 +81,30 @@ class Formation:
             embedding=vector,
             topK=top_k,
             tags=tags,
-            seeds=[asdict(seed) for seed in seeds],
+            seeds=[{"id": seed.id, "score": seed.score} for seed in seeds],
             options=self.settings.model_dump(exclude={"verified", "context"}),
         )
 
 
-def _activation(query: str, rows: Sequence[Row], signals: dict[str, str]) -> Activation:
-    hits = [_hit(row) for row in rows]
+def _activation(query: str, hits: Sequence[Hit], signals: dict[str, str]) -> Activation:
     by_layer = {layer: tuple(hit for hit in hits if hit.layer is layer) for layer in Layer}
     return Activation(
         query, by_layer[Layer.SEMANTIC], by_layer[Layer.EPISODIC], by_layer[Layer.PROCEDURAL], signals
     )
 
 
-def _hit(row: Row) -> Hit:
+def _hit(row: Row, seed: Seed | None) -> Hit:
+    signals = (
+        Signals(row["dense"], row["sparse"], row["verified"], row["spread"])
+        if seed is None
+        else Signals(seed.dense, seed.sparse, seed.verified, row["spread"])
+    )
     return Hit(
         id=row["id"],
         layer=Layer(row["layer"]),
         content=row["content"],
         score=row["score"],
-        signals=Signals(row["dense"], row["sparse"], row["verified"], row["spread"]),
+        signals=signals,
         path=tuple(row["path"]),
         name=row["name"],
         external_id=row["external_id"],

@@ -8,7 +8,7 @@ import pytest
 
 from fluxmem_graph.errors import ConfigurationError
 from fluxmem_graph.evaluation.datasets import load_retrieval_sets
-from fluxmem_graph.evaluation.systems import document_text
+from fluxmem_graph.operations.rows import labelled
 
 TURNS: list[dict[str, Any]] = [
     {
@@ -48,8 +48,8 @@ def test_a_conversation_gives_its_turns_in_order_with_speaker_and_caption(tmp_pa
     (found,) = load_retrieval_sets(folder)
     assert found.name == "talk"
     assert [document.id for document in found.documents] == ["D1:1", "D1:2"]
-    assert document_text(found.documents[0].memory) == "Ann: I bought a kayak."
-    assert document_text(found.documents[1].memory) == "Bo: Look! [image: a photo of a red kayak]"
+    assert labelled(found.documents[0].memory) == "Ann: I bought a kayak."
+    assert labelled(found.documents[1].memory) == "Bo: Look! [image: a photo of a red kayak]"
     assert found.questions[0].category == "temporal"
     assert found.questions[0].evidence == {"D1:2"}
 
@@ -58,7 +58,7 @@ def test_a_passage_set_gives_titled_passages_and_uncategorised_questions(tmp_pat
     (found,) = load_retrieval_sets(
         write_set(tmp_path / "hop", "corpus.jsonl", PASSAGES, [question(0, ["p0"])])
     )
-    assert document_text(found.documents[0].memory) == "Kayak: A small boat."
+    assert labelled(found.documents[0].memory) == "Kayak: A small boat."
     assert found.questions[0].category is None
 
 
@@ -106,6 +106,33 @@ def test_a_set_without_answerable_questions_is_refused(tmp_path: Path) -> None:
     folder = write_set(tmp_path / "talk", "turns.jsonl", TURNS, [question(0, [])])
     with pytest.raises(ConfigurationError, match="no questions with evidence"):
         load_retrieval_sets(folder)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"id": "D1:3", "text": 7}, r"turns\.jsonl:3: "),
+        ({"text": "No id."}, "with an id"),
+        ({"id": "e1", "task": "Book", "steps": []}, "turn or passage"),
+        (TURNS[0], "'D1:1' is used twice"),
+    ],
+)
+def test_a_document_that_can_not_be_ranked_ends_the_run(
+    tmp_path: Path, row: dict[str, Any], problem: str
+) -> None:
+    folder = write_set(tmp_path / "talk", "turns.jsonl", [*TURNS, row], [question(0, ["D1:1"])])
+    with pytest.raises(ConfigurationError, match=problem):
+        load_retrieval_sets(folder)
+
+
+def test_turns_keep_their_time_and_the_turn_before(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "talk", "turns.jsonl", TURNS, [question(0, ["D1:1"])])
+    (found,) = load_retrieval_sets(folder)
+    first, second = (document.memory for document in found.documents)
+    assert first.occurred_at is not None
+    assert (first.occurred_at.year, first.occurred_at.hour) == (2023, 13)
+    assert first.previous is None
+    assert second.previous == "Ann: I bought a kayak."
 
 
 @pytest.mark.parametrize("line", ["{broken", '{"id": "q1"}', "[]", '{"id": 1, "question": "Who?"}'])

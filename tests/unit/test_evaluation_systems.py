@@ -7,7 +7,8 @@ import pytest
 
 from fluxmem_graph.embedding.hashing import HashingEmbedder
 from fluxmem_graph.evaluation.datasets import Document
-from fluxmem_graph.evaluation.systems import DocumentVectors, baseline_factories, document_text, min_max
+from fluxmem_graph.evaluation.systems import DocumentVectors, baseline_factories, min_max
+from fluxmem_graph.operations.rows import labelled
 from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.types import NewMemory
 
@@ -35,7 +36,7 @@ class AngleEmbedder:
 
 
 def angles(*degrees: float, query: float = 0.0) -> AngleEmbedder:
-    texts = [document_text(document.memory) for document in DOCUMENTS]
+    texts = [labelled(document.memory) for document in DOCUMENTS]
     return AngleEmbedder({**dict(zip(texts, degrees, strict=True)), "zebra?": query})
 
 
@@ -46,13 +47,13 @@ def ids_of(name: str, embedder: AngleEmbedder, top_k: int = 3) -> tuple[str, ...
 
 
 def test_texts_carry_their_speaker_or_title() -> None:
-    texts = [document_text(document.memory) for document in DOCUMENTS]
+    texts = [labelled(document.memory) for document in DOCUMENTS]
     assert texts == [
         "Ann: The zebra ran.",
         "Bo: Nothing to see here.",
         "Zebra: A striped animal of Africa.",
     ]
-    assert document_text(NewMemory("Plain.")) == "Plain."
+    assert labelled(NewMemory("Plain.")) == "Plain."
 
 
 def test_dense_ranks_by_cosine_alone() -> None:
@@ -83,7 +84,7 @@ def test_one_corpus_is_embedded_once_for_all_baselines_and_each_question_every_t
         system = factories[name]()
         system.index(DOCUMENTS)
         system.search("zebra?", 1)
-    corpus = tuple(document_text(document.memory) for document in DOCUMENTS)
+    corpus = tuple(labelled(document.memory) for document in DOCUMENTS)
     assert embedder.asked == [corpus, ("zebra?",), ("zebra?",)]
 
 

@@ -9,7 +9,7 @@ import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fluxmem_graph.retrieval.sparse import Bm25Index, bm25_scores, tokenize
+from fluxmem_graph.retrieval.sparse import Bm25Index, bm25_scores, tokenize, words
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,15 @@ from fluxmem_graph.retrieval.sparse import Bm25Index, bm25_scores, tokenize
 )
 def test_terms_of_a_text(text: str, terms: list[str]) -> None:
     assert tokenize(text) == terms
+
+
+def test_words_keep_stop_words_and_endings() -> None:
+    assert words("The Runner\u2019s kayaks: 東京都") == ["the", "runner", "s", "kayaks", "東京", "京都"]
+
+
+def test_an_index_over_words_tells_forms_apart() -> None:
+    assert Bm25Index(["red kayaks", "red kayak"], words).scores("kayak").argmax() == 1
+    assert Bm25Index(["red kayaks", "red canoe"], words).scores("kayak").tolist() == [0, 0]
 
 
 def test_the_returned_terms_are_the_callers_own() -> None:

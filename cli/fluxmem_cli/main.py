@@ -1,0 +1,107 @@
+"""The entry point: all commands by name, and every failure as one line and an exit code."""
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Annotated, Final
+
+import typer
+
+from fluxmem_cli import (
+    demo,
+    evaluation,
+    ingest,
+    log,
+    memories,
+    procedures,
+    retrieval,
+    server,
+)
+from fluxmem_cli.output import note
+
+FAILED: Final = 1
+USAGE: Final = 2
+INTERRUPTED: Final = 130
+
+app = typer.Typer(
+    name="fluxmem",
+    help="Long-term memory for LLM agents that lives in Neo4j.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+eval_app = typer.Typer(help="Measure the memory on data with known answers.", rich_markup_mode=None)
+procedures_app = typer.Typer(help="The procedures behind `CALL fluxmem.*`.", rich_markup_mode=None)
+
+_commands: tuple[Callable[..., None], ...] = (
+    *(server.up, server.down, server.status, server.browser, server.migrate),
+    *(memories.add, memories.show, memories.edit, memories.forget, memories.stats),
+    *(ingest.ingest, retrieval.search, retrieval.activate, retrieval.context),
+    *(log.log, log.undo, demo.demo),
+)
+for _command in _commands:
+    app.command()(_command)
+eval_app.command()(evaluation.retrieval)
+# With a callback, the only command of a group still has to be named.
+eval_app.callback()(lambda: None)
+procedures_app.command("list")(procedures.list_procedures)
+procedures_app.command("build")(procedures.build)
+app.add_typer(eval_app, name="eval")
+app.add_typer(procedures_app, name="procedures")
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if show_version:
+        print(f"fluxmem {version('fluxmem-graph')}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def run() -> None:
+    """Run the command line of this process and exit: 0, 1 failed, 2 usage or configuration, 130 Ctrl-C."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; failures are one line on standard error."""
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=list(arguments), prog_name="fluxmem", standalone_mode=False)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except typer.TyperException as error:
+        note(f"error: {error.format_message()} (--help says more)")
+        return error.exit_code
+    except Exception as error:
+        return _failed(error)
+    if code == INTERRUPTED:
+        note("interrupted")
+    return int(code or 0)
+
+
+def _failed(error: Exception) -> int:
+    from fluxmem_graph.errors import ConfigurationError, FluxMemError
+
+    if _shows_traceback():
+        traceback.print_exception(error)
+    # What stands before the type of an unforeseen error is all that tells it from a foreseen one.
+    foreseen = isinstance(error, FluxMemError | OSError)
+    message = str(error) if foreseen else f"{type(error).__name__}: {error}"
+    note("error: " + " ".join(message.split()))
+    return USAGE if isinstance(error, ConfigurationError) else FAILED
+
+
+def _shows_traceback() -> bool:
+    from fluxmem_graph.errors import ConfigurationError
+    from fluxmem_graph.settings import load_settings
+
+    try:
+        return load_settings().log_level == "DEBUG"
+    except ConfigurationError:
+        return False

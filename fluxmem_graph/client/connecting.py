@@ -1,0 +1,47 @@
+"""From settings to a database that is known to fit."""
+
+from fluxmem_graph.embedding import load_embedder
+from fluxmem_graph.errors import ConfigurationError
+from fluxmem_graph.graph.database import Database
+from fluxmem_graph.graph.schema import SchemaState, prepare
+from fluxmem_graph.protocols import Embedder
+from fluxmem_graph.settings import Settings
+
+
+def connect_database(settings: Settings, embedder: Embedder | None = None) -> tuple[Database, SchemaState]:
+    """Open the database of the settings, starting the embedded server if need be, and prepare its schema.
+
+    Raises ConfigurationError, ServerError and DatabaseError.
+    """
+    database = open_database(settings)
+    try:
+        database.verify()
+        return database, prepare(database, embedder or load_embedder(settings))
+    except BaseException:
+        database.close()
+        raise
+
+
+def open_database(settings: Settings) -> Database:
+    """Open the database without looking at its schema."""
+    uri, username, password = _address(settings)
+    return Database(
+        uri,
+        username,
+        password,
+        database=settings.neo4j_database,
+        pool_size=settings.pool_size,
+        timeout_s=settings.timeout_s,
+    )
+
+
+def _address(settings: Settings) -> tuple[str, str, str]:
+    if settings.neo4j_uri is None:
+        from fluxmem_graph.server import EmbeddedServer
+
+        server = EmbeddedServer(settings)
+        uri = server.start().bolt_uri
+        return uri, *server.credentials()
+    if settings.neo4j_password is None:
+        raise ConfigurationError("NEO4J_URI is set but NEO4J_PASSWORD is not; set it too")
+    return settings.neo4j_uri, settings.neo4j_username, settings.neo4j_password.get_secret_value()

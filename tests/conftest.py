@@ -1,0 +1,37 @@
+"""What every test shares: a clean environment and one embedded server for the whole run."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from fluxmem_graph.server import EmbeddedServer
+from fluxmem_graph.settings import Settings
+
+# Read before the environment is cleared.
+TEST_HOME = os.environ.get("FLUXMEM_TEST_HOME")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the settings of the person who runs the tests, and their databases, out of the tests."""
+    for name in list(os.environ):
+        if name.startswith(("NEO4J_", "FLUXMEM_", "OPENAI_")):
+            del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+def server_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings of a running embedded server, which is stopped after the last test."""
+    home = Path(TEST_HOME) if TEST_HOME else tmp_path_factory.mktemp("fluxmem")
+    settings = Settings(home=home, profile="test", server_heap_mb=1024, embedder="hashing")
+    server = EmbeddedServer(settings)
+    try:
+        uri = server.start().bolt_uri
+        user, password = server.credentials()
+        yield settings.model_copy(
+            update={"neo4j_uri": uri, "neo4j_username": user, "neo4j_password": SecretStr(password)}
+        )
+    finally:
+        server.stop()
