@@ -19,11 +19,14 @@ class RetrievalSettings(BaseModel):
     dense: float = Field(1.0, ge=0, description="Cosine similarity of the vectors.")
     sparse: float = Field(1.0, ge=0, description="BM25 over the candidates.")
     verified: float = Field(1.0, ge=0, description="The LLM's judgement, where one is set.")
-    context: float = Field(0.5, ge=0, description="BM25 of the text before a candidate, within `sparse`.")
     speaker: float = Field(0.5, ge=0, description="Added when the query names the speaker.")
-    neighbour: float = Field(0.4, ge=0, description="What a turn inherits of its better neighbour in time.")
-    session: float = Field(0.3, ge=0, description="What a turn inherits of its session's three best.")
-    named: float = Field(0.4, ge=0, description="Added when the query names a passage's title.")
+    neighbour: float = Field(
+        0.4,
+        ge=0,
+        description="A turn's share of its better neighbour in time; half of it at two turns.",
+    )
+    session: float = Field(0.3, ge=0, description="What a turn inherits of its session's best.")
+    named: float = Field(0.5, ge=0, description="Added when the query names a passage's title.")
     title: float = Field(0.7, ge=0, description="What a passage passes to one whose title it mentions.")
     entity: float = Field(0.4, ge=0, description="What a memory passes to one with a name in common.")
     support: float = Field(1.0, ge=0, description="What a similar episode adds to the facts it rested on.")

@@ -31,9 +31,8 @@ class NewMemory:
     """A fact, message or passage to store.
 
     `external_id` is the caller's own id, unique within `source`; items that have one stay separate even
-    when their texts are equal. `previous` is the text just before this one in its source: it is embedded
-    and indexed as context, never returned as content. `title` names what the text is about. Turns of one
-    `session` of a source stand in the order in which they come.
+    when their texts are equal. `title` names what the text is about. The turns of one `session` of a source
+    follow each other in the order in which they come.
     """
 
     content: str
@@ -42,7 +41,6 @@ class NewMemory:
     speaker: str | None = None
     title: str | None = None
     occurred_at: datetime | None = None
-    previous: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     session: str | None = None
 

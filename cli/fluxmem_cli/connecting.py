@@ -35,7 +35,7 @@ def with_server(settings: "Settings") -> "Settings":
     running = server.status().state == "running"
     if not running:
         note("no server is running: starting the embedded one")
-    status = server.start(None if running else note)
+    status = server.start(_note_unless_ready if running else note)
     user, password = server.credentials()
     address = {
         "neo4j_uri": status.bolt_uri,
@@ -43,3 +43,9 @@ def with_server(settings: "Settings") -> "Settings":
         "neo4j_password": SecretStr(password),
     }
     return settings.model_copy(update=address)
+
+
+def _note_unless_ready(message: str) -> None:
+    """A running server is ready at once, but may have to be restarted for changed procedures."""
+    if not message.startswith("ready"):
+        note(message)

@@ -35,8 +35,9 @@ def ingest(
 ) -> None:
     """Load JSON Lines, text and Markdown files.
 
-    It is safe to repeat and to resume. Rows are turns, passages or trajectories. Meanings that --map knows: id, content, caption, title, speaker,
-    time, session; task, steps, success. Ends with 1 when an item could not be read or stored.
+    It is safe to repeat and to resume. Rows are turns, passages or trajectories. Meanings that --map knows:
+    id, content, caption, title, speaker, time, session; task, steps, success. Ends with 1 when an item could
+    not be read or stored.
     """
     from fluxmem_graph.ingest import ReadNotes, ReadOptions, parse_map, read_path
 

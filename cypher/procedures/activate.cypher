@@ -1,14 +1,14 @@
-// fluxmem.activate(namespace :: STRING, text :: STRING, embedding = null :: LIST<FLOAT>, topK = 10 :: INTEGER, tags = [] :: LIST<STRING>, seeds = [] :: LIST<MAP>, options = {} :: MAP) :: (id :: STRING, layer :: STRING, name :: STRING, content :: STRING, score :: FLOAT, dense :: FLOAT, sparse :: FLOAT, verified :: FLOAT, spread :: FLOAT, path :: LIST<STRING>, external_id :: STRING, source :: STRING, speaker :: STRING, occurred_at :: ZONED DATETIME, metadata :: STRING)
+// fluxmem.activate(namespace :: STRING, text :: STRING, embedding = null :: LIST<FLOAT>, topK = 10 :: INTEGER, tags = [] :: LIST<STRING>, options = {} :: MAP) :: (id :: STRING, layer :: STRING, name :: STRING, content :: STRING, score :: FLOAT, dense :: FLOAT, sparse :: FLOAT, verified :: FLOAT, spread :: FLOAT, path :: LIST<STRING>, external_id :: STRING, source :: STRING, speaker :: STRING, occurred_at :: ZONED DATETIME, metadata :: STRING)
 //
 // What memory brings back for an observation: facts, then similar episodes, then the skills made from those.
 //
-// Candidates come from the vector and the full-text index, are scaled to 0..1 per signal and added; a turn
-// inherits from its better neighbours in time and from its session; similar episodes raise or lower the facts
-// that supported them; then the best ten pass score along the names that they share and along learned links.
-// `seeds` (maps of id, score, dense, sparse, verified) replace the candidates: the caller has scored them.
+// Candidates come from the vector and the full-text index, are scaled to 0..1 per signal and averaged; a turn
+// inherits from its neighbours in time and from its session, and gains when its speaker or title is named; then
+// the best ten pass score along the names that they share and along learned links, each memory taking its best
+// offer; similar episodes raise or lower the facts that supported them.
 // With a null embedding words and links answer alone, and `dense` is null in every row.
-// `options` overrides the weights: dense, sparse, neighbour, session, speaker, named, title, entity, support; hub (the
-// degree above which an entity is skipped) and episodes (how many).
+// `options` overrides the weights: dense, sparse, neighbour, session, speaker, named, title, entity, support; hub
+// (the degree above which an entity is skipped) and episodes (how many).
 //
 // mode: READ
 CYPHER 25
@@ -17,44 +17,61 @@ MATCH (tenant:Namespace {name: $namespace})
 WITH tenant, [word IN split(replace(replace(toLower($text), '\'s ', ' '), '’s ', ' '), [' ', '\n', '\t', '\r', '.', ',', ';',
   ':', '!', '?', '"', '“', '”', '„', '«', '»', '(', ')', '[', ']', '{', '}', '<', '>', '+', '-', '–', '—', '&', '|', '^', '~', '*', '/',
   '\\', '=', '#', '@', '%', '$', '_', '…', '、', '。', '，', '？', '！']) WHERE word <> ''][..64] AS words
-WITH tenant, words, [word IN words WHERE NOT word IN ['what', 'when', 'where', 'who', 'whom', 'whose', 'which', 'why', 'how', 'did',
+// Words that ask and names of speakers tell turns apart badly.
+WITH tenant, words, [word IN words WHERE NOT word IN coalesce(tenant.speakers, []) AND NOT word IN ['what', 'when', 'where', 'who', 'whom', 'whose', 'which', 'why', 'how', 'did',
   'do', 'does', 'done', 'doing', 'has', 'have', 'had', 'been', 'were', 'being', 'am', 'would', 'could', 'should', 'can',
   'may', 'might', 'he', 'she', 'his', 'her', 'him', 'them', 'you', 'your', 'i', 'me', 'my', 'we', 'our', 'us', 'from',
   'about', 'after', 'before', 'during', 'than', 'so', 'its']] AS telling
 WITH tenant, words, reduce(line = '', word IN CASE telling WHEN [] THEN words ELSE telling END | line + ' ' + word) AS terms,
   reduce(line = ' ', word IN words | line + word + ' ') AS line
 WITH words, line, CASE terms WHEN '' THEN 'namespace_key:none' ELSE '+namespace_key:' + tenant.key
-  + '^0 +layer:semantic^0 +status:active^0 +(text:(' + terms + ') context:(' + terms + ')^0.5)' END AS query
-CALL (query) {
-  CALL (query) {
-    WITH query WHERE size($seeds) = 0 AND size($tags) = 0 AND $embedding IS NOT NULL
+  + '^0 +layer:semantic^0 +status:active^0 +text:(' + terms + ')' END AS query
+CALL (words, query) {
+  CALL (words, query) {
+    WITH * WHERE size($tags) = 0 AND $embedding IS NOT NULL
     MATCH (memory:Memory)
       SEARCH memory IN (
         VECTOR INDEX memory_embedding FOR $embedding
         WHERE memory.namespace = $namespace AND memory.layer = 'semantic' AND memory.status = 'active'
         LIMIT 70
       ) SCORE AS score
-    RETURN memory, 2 * score - 1 AS cosine, null AS lucene
+    RETURN memory, 2 * score - 1 AS cosine, null AS lucene, null AS named
     UNION ALL
-    WITH query WHERE size($seeds) = 0
+    WITH *
     CALL db.index.fulltext.queryNodes('memory_text', query, {limit: 70}) YIELD node, score
     WITH node, score WHERE all(tag IN $tags WHERE tag IN node.tags)
-    RETURN node AS memory, null AS cosine, score AS lucene
+    RETURN node AS memory, null AS cosine, score AS lucene, null AS named
     UNION ALL
-    // A filter by tags reads the tenant's memories instead: the nearest hundred may hold none that match.
-    WITH query WHERE size($seeds) = 0 AND size($tags) > 0 AND $embedding IS NOT NULL
+    // A filter by tags reads the tenant's memories instead: the nearest ones may hold none that match.
+    WITH * WHERE size($tags) > 0 AND $embedding IS NOT NULL
     MATCH (memory:Memory)
     WHERE memory.namespace = $namespace AND memory.id IS NOT NULL AND memory.layer = 'semantic'
       AND memory.status = 'active' AND memory.embedding IS NOT NULL
       AND all(tag IN $tags WHERE tag IN memory.tags)
     WITH memory, 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 AS cosine
     ORDER BY cosine DESC LIMIT 70
-    RETURN memory, cosine, null AS lucene
+    RETURN memory, cosine, null AS lucene, null AS named
+    UNION ALL
+    // Passages whose title the observation names: the longest run of words wins.
+    UNWIND range(0, size(words) - 1) AS start
+    UNWIND range(start + 1, CASE WHEN start + 6 < size(words) THEN start + 6 ELSE size(words) END) AS end
+    WITH DISTINCT reduce(gram = words[start], word IN words[start + 1..end] | gram + ' ' + word) AS gram
+    MATCH (entity:Entity {namespace: $namespace, key: gram})
+    WHERE EXISTS { (entity)<-[:ABOUT]-() }
+    WITH collect(entity) AS entities
+    UNWIND entities AS entity
+    WITH entities, entity
+    WHERE none(other IN entities WHERE other <> entity AND (' ' + other.key + ' ') CONTAINS (' ' + entity.key + ' '))
+    MATCH (entity)<-[:ABOUT]-(memory:Memory)
+    WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
+    WITH memory, entity LIMIT 20
+    RETURN memory, null AS cosine, null AS lucene, entity.name AS named
   }
-  WITH memory, max(cosine) AS cosine, coalesce(max(lucene), 0.0) AS lucene
-  WITH memory, lucene, CASE WHEN cosine IS NULL AND $embedding IS NOT NULL AND memory.embedding IS NOT NULL
+  WITH memory, max(cosine) AS cosine, coalesce(max(lucene), 0.0) AS lucene, max(named) AS named
+  WITH memory, lucene, named, CASE
+    WHEN cosine IS NULL AND $embedding IS NOT NULL AND memory.embedding IS NOT NULL
     THEN 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 ELSE cosine END AS cosine
-  RETURN collect({memory: memory, cosine: cosine, lucene: lucene}) AS pool, min(cosine) AS lowest,
+  RETURN collect({memory: memory, cosine: cosine, lucene: lucene, named: named}) AS pool, min(cosine) AS lowest,
     max(cosine) - min(cosine) AS width, min(lucene) AS least, max(lucene) - min(lucene) AS breadth
 }
 CALL () {
@@ -69,93 +86,56 @@ CALL () {
   RETURN collect({memory: episode, score: similarity, dense: similarity}) AS episodes
 }
 // A signal whose scores are all equal ranks nothing, and its weight goes to the other.
-WITH words, line, pool, episodes, lowest, least, width, breadth,
+WITH line, pool, episodes, lowest, least, width, breadth,
   CASE WHEN width > 0 THEN coalesce($options.dense, 1.0) ELSE 0.0 END AS denseWeight,
   CASE WHEN breadth > 0 THEN coalesce($options.sparse, 1.0) ELSE 0.0 END AS sparseWeight
 CALL (pool, lowest, least, width, breadth, denseWeight, sparseWeight) {
   UNWIND pool AS entry
-  WITH entry.memory AS memory, denseWeight, sparseWeight,
+  WITH entry.memory AS memory, entry.named AS named, denseWeight, sparseWeight,
     CASE WHEN denseWeight > 0 THEN coalesce((entry.cosine - lowest) / width, 0.0) END AS dense,
     CASE WHEN sparseWeight > 0 THEN (entry.lucene - least) / breadth END AS sparse
-  RETURN memory, dense, sparse, null AS verified,
-    CASE WHEN denseWeight + sparseWeight > 0
-      THEN (denseWeight * coalesce(dense, 0) + sparseWeight * coalesce(sparse, 0)) / (denseWeight + sparseWeight)
-      ELSE 1.0 END AS score
-  UNION ALL
-  UNWIND $seeds AS seed
-  MATCH (memory:Memory {namespace: $namespace, id: seed.id})
-  RETURN memory, seed.dense AS dense, seed.sparse AS sparse, seed.verified AS verified, seed.score AS score
+  WITH memory, named, dense, sparse, CASE WHEN denseWeight + sparseWeight > 0
+    THEN (denseWeight * coalesce(dense, 0) + sparseWeight * coalesce(sparse, 0)) / (denseWeight + sparseWeight)
+    ELSE 1.0 END AS score
+  RETURN collect({memory: memory, named: named, dense: dense, sparse: sparse, score: score}) AS scored
 }
-WITH words, line, episodes,
-  collect({memory: memory, dense: dense, sparse: sparse, verified: verified, score: score}) AS scored
-// Passages whose title the observation names: the longest run of words wins.
-CALL (words) {
-  UNWIND range(0, size(words) - 1) AS start
-  UNWIND range(start + 1, CASE WHEN start + 6 < size(words) THEN start + 6 ELSE size(words) END) AS end
-  WITH DISTINCT reduce(gram = words[start], word IN words[start + 1..end] | gram + ' ' + word) AS gram
-  MATCH (entity:Entity {namespace: $namespace, key: gram})
-  WHERE EXISTS { (entity)<-[:ABOUT]-() }
-  WITH collect(entity) AS entities
-  UNWIND entities AS entity
-  WITH entities, entity
-  WHERE none(other IN entities WHERE other <> entity AND (' ' + other.key + ' ') CONTAINS (' ' + entity.key + ' '))
-  MATCH (entity)<-[:ABOUT]-(memory:Memory)
-  WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
-  RETURN collect({memory: memory, name: entity.name})[..20] AS named
-}
-// A session is as close as its three best turns are.
+// A session is as close as its best turn is.
 CALL (scored) {
   UNWIND scored AS entry
-  WITH entry.memory.source AS source, entry.memory.session AS session, entry.score AS score
+  WITH entry.memory.source AS source, entry.memory.session AS session, max(entry.score) AS score
   WHERE session IS NOT NULL
-  WITH source, session, score ORDER BY score DESC
-  WITH source, session, collect(score)[..3] AS best
-  RETURN collect({source: source, session: session, score: reduce(sum = 0.0, score IN best | sum + score) / 3}) AS sessions
+  RETURN collect({source: source, session: session, score: score}) AS sessions
 }
-CALL (scored, named, episodes, sessions, line) {
-  CALL (scored, named, episodes) {
+CALL (scored, sessions, line) {
+  CALL (scored) {
     UNWIND scored AS entry
-    RETURN entry.memory AS memory, entry AS signals, entry.score AS own, 0.0 AS near, 0.0 AS nearby, [] AS path
+    RETURN entry.memory AS memory, entry AS base, 0.0 AS near, 0.0 AS nearby
     UNION ALL
     UNWIND scored AS entry
     WITH entry.memory AS seed, entry.score AS score
     MATCH (seed)-[hops:NEXT*1..2]-(memory:Memory)
-    WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
-    RETURN memory, null AS signals, 0.0 AS own,
-      CASE size(hops) WHEN 1 THEN coalesce($options.neighbour, 0.4) * score ELSE 0.0 END AS near,
-      CASE size(hops) WHEN 2 THEN coalesce($options.neighbour, 0.4) / 2 * score ELSE 0.0 END AS nearby,
-      ['next to ' + seed.id] AS path
-    UNION ALL
-    UNWIND named AS entry
-    RETURN entry.memory AS memory, null AS signals, coalesce($options.named, 0.4) AS own, 0.0 AS near, 0.0 AS nearby,
-      ['named ' + entry.name] AS path
-    UNION ALL
-    UNWIND episodes AS entry
-    WITH entry.memory AS episode, entry.score AS similarity
-    MATCH (memory:Memory)-[support:SUPPORTS]->(episode)
-    WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
-    WITH episode, similarity, memory, support ORDER BY support.weight DESC LIMIT 50
-    RETURN memory, null AS signals, coalesce($options.support, 1.0) * similarity * (support.weight - 0.5) AS own,
-      0.0 AS near, 0.0 AS nearby, ['supported ' + episode.id] AS path
+    RETURN memory, null AS base, CASE size(hops) WHEN 1 THEN score ELSE 0.0 END AS near,
+      CASE size(hops) WHEN 2 THEN score ELSE 0.0 END AS nearby
   }
-  WITH sessions, line, memory, head(collect(signals)) AS signals, sum(own) AS own, max(near) AS near,
-    max(nearby) AS nearby, collect({near: near + nearby, path: path}) AS ways
-  WITH memory, signals, own, ways, near + nearby + coalesce($options.session, 0.3) * coalesce(head(
-      [entry IN sessions WHERE entry.session = memory.session AND entry.source = memory.source | entry.score]), 0.0) AS near,
-    CASE WHEN memory.speaker IS NOT NULL AND line CONTAINS (' ' + toLower(memory.speaker) + ' ')
-      THEN coalesce($options.speaker, 0.5) ELSE 0.0 END AS spoken,
-    reduce(best = 0.0, way IN ways | CASE WHEN way.near > best THEN way.near ELSE best END) AS nearest
-  WITH memory, signals, near, own + near + spoken AS score,
-    reduce(path = [], way IN [w IN ways WHERE w.near = 0 OR w.near = nearest] | path + way.path)
-      + CASE WHEN spoken > 0 THEN ['said by ' + memory.speaker] ELSE [] END AS path
+  WITH sessions, line, memory, head(collect(base)) AS base, max(near) AS near, max(nearby) AS nearby
+  WHERE base IS NOT NULL
+  WITH memory, base, line, coalesce($options.neighbour, 0.4) * (near + nearby / 2) + coalesce($options.session, 0.3)
+    * coalesce(head([entry IN sessions WHERE entry.session = memory.session AND entry.source = memory.source | entry.score]), 0.0)
+    AS inherited, memory.speaker IS NOT NULL AND line CONTAINS (' ' + toLower(memory.speaker) + ' ') AS spoken
+  WITH memory, base, inherited, spoken, base.score + inherited
+    + CASE WHEN spoken THEN coalesce($options.speaker, 0.5) ELSE 0.0 END
+    + CASE WHEN base.named IS NOT NULL THEN coalesce($options.named, 0.5) ELSE 0.0 END AS score
   ORDER BY score DESC, memory.id
-  RETURN collect({memory: memory, signals: signals, score: score, near: near, path: path}) AS reached
+  RETURN collect({memory: memory, score: score, dense: base.dense, sparse: base.sparse, inherited: inherited,
+    path: CASE WHEN inherited > 0 THEN ['near in time'] ELSE [] END
+      + CASE WHEN spoken THEN ['said by ' + memory.speaker] ELSE [] END
+      + CASE WHEN base.named IS NOT NULL THEN ['named ' + base.named] ELSE [] END}) AS reached
 }
 // The best pass score on along shared names and learned links; a hub's share is small, and a crowd's nothing.
-CALL (reached) {
-  CALL (reached) {
+CALL (reached, episodes) {
+  CALL (reached, episodes) {
     UNWIND reached AS entry
-    RETURN entry.memory AS memory, entry AS base, 0.0 AS gain, null AS way
+    RETURN entry.memory AS memory, entry AS base, 0.0 AS support, null AS way, 0.0 AS gain
     UNION ALL
     UNWIND reached[..10] AS entry
     WITH entry.memory AS seed, entry.score AS score
@@ -164,24 +144,33 @@ CALL (reached) {
     WHERE degree > 1 AND degree <= coalesce($options.hub, 200)
     MATCH (entity)<-[back:MENTIONS|ABOUT]-(memory:Memory)
     WHERE memory <> seed AND memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
-    RETURN memory, null AS base, CASE WHEN back:ABOUT AND link:MENTIONS THEN coalesce($options.title, 0.7)
-        ELSE coalesce($options.entity, 0.4) END * score * log(3) / log(1 + degree) AS gain,
-      seed.id + ' → ' + entity.name AS way
+    RETURN memory, null AS base, 0.0 AS support, seed.id + ' → ' + entity.name AS way,
+      CASE WHEN back:ABOUT AND link:MENTIONS THEN coalesce($options.title, 0.7)
+        ELSE coalesce($options.entity, 0.4) END * score * log(3) / log(1 + degree) AS gain
     UNION ALL
     UNWIND reached[..10] AS entry
     WITH entry.memory AS seed, entry.score AS score
     MATCH (seed)-[link:ASSOCIATED]-(memory:Memory)
     WHERE memory.layer = 'semantic' AND memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
     WITH seed, score, link, memory ORDER BY link.weight DESC LIMIT 50
-    RETURN memory, null AS base, link.weight * score AS gain, seed.id + ' → associated' AS way
+    RETURN memory, null AS base, 0.0 AS support, seed.id + ' → associated' AS way, link.weight * score AS gain
+    UNION ALL
+    UNWIND episodes AS entry
+    WITH entry.memory AS episode, entry.score AS similarity
+    MATCH (memory:Memory)-[link:SUPPORTS]->(episode)
+    WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
+    WITH episode, similarity, memory, link ORDER BY link.weight DESC LIMIT 50
+    RETURN memory, null AS base, coalesce($options.support, 1.0) * similarity * (link.weight - 0.5) AS support,
+      'supported ' + episode.id AS way, 0.0 AS gain
   }
-  WITH memory, head(collect(base)) AS base, max(gain) AS gain, collect([gain, way]) AS ways
-  WITH memory, base, gain, ways, coalesce(base.score, 0.0) + gain AS score
+  WITH memory, head(collect(base)) AS base, sum(support) AS support, max(gain) AS gain,
+    collect([gain, way]) AS ways
+  WITH memory, base, support, gain, ways, coalesce(base.score, 0.0) + gain + support AS score
   ORDER BY score DESC, memory.id
   LIMIT $topK
-  RETURN collect({memory: memory, score: score, dense: base.signals.dense, sparse: base.signals.sparse,
-    verified: base.signals.verified, spread: coalesce(base.near, 0.0) + gain,
-    path: coalesce(base.path, []) + [way IN ways WHERE gain > 0 AND way[0] = gain | way[1]][..1]}) AS facts
+  RETURN collect({memory: memory, score: score, dense: base.dense, sparse: base.sparse,
+    spread: coalesce(base.inherited, 0.0) + gain + support,
+    path: coalesce(base.path, []) + [pair IN ways WHERE pair[0] = gain AND pair[1] IS NOT NULL | pair[1]][..3]}) AS facts
 }
 CALL (episodes) {
   UNWIND episodes AS entry

@@ -3,7 +3,7 @@
 // Store semantic memories with their sources, entities and order, and log each one.
 //
 // A memory is a map: content (required), id, key, external_id, name, text (what full text indexes: content with
-// speaker, title or date), context (the text before it), content_hash, embedding, embedding_model, source,
+// speaker, title or date), content_hash, embedding, embedding_model, source,
 // speaker, occurred_at, metadata (JSON text), tags, previous_key, operation_id, after (JSON text of the new
 // state), mentions and about (entities as maps of key and name), phrases (keys of names that it mentions if some
 // memory is about them). Defaults: id is a random UUID, key is the id, text is the content. A key that exists already is left as it is, unless it was deleted and `revive` is true.
@@ -24,7 +24,7 @@ MERGE (memory:Memory {namespace: $namespace, key: key})
   ON CREATE SET memory:Semantic, memory.id = id, memory.layer = 'semantic', memory.status = 'active',
     memory.version = 0, memory.namespace_key = tenant.key, memory.external_id = row.external_id,
     memory.name = coalesce(row.name, left(row.content, 60)), memory.content = row.content,
-    memory.text = coalesce(row.text, row.content), memory.context = row.context, memory.content_hash = row.content_hash,
+    memory.text = coalesce(row.text, row.content), memory.content_hash = row.content_hash,
     memory.embedding_model = row.embedding_model, memory.source = row.source, memory.session = row.session,
     memory.speaker = row.speaker,
     memory.occurred_at = row.occurred_at, memory.valid_from = coalesce(row.occurred_at, now),
@@ -79,6 +79,9 @@ CALL (stored) {
 }
 WITH tenant, now, stored, [entry IN stored WHERE entry.fresh OR entry.revived] AS changed
 SET tenant.seq = tenant.seq + size(changed)
+SET tenant.speakers = coalesce(tenant.speakers, []) + [word IN reduce(words = [], entry IN changed |
+    CASE WHEN entry.row.speaker IS NULL THEN words ELSE words + [word IN split(toLower(entry.row.speaker), ' ')
+      WHERE NOT word IN words] END) WHERE NOT word IN coalesce(tenant.speakers, [])][..200 - size(coalesce(tenant.speakers, []))]
 WITH now, stored, changed, tenant.seq - size(changed) AS base
 CALL (now, changed, base) {
   UNWIND range(0, size(changed) - 1) AS index

@@ -9,6 +9,6 @@ OPTIONS {indexConfig: {
   `vector.quantization.type`: 'SCALAR'
 }};
 CREATE FULLTEXT INDEX memory_text IF NOT EXISTS
-FOR (m:Memory) ON EACH [m.text, m.context, m.namespace_key, m.layer, m.status]
+FOR (m:Memory) ON EACH [m.text, m.namespace_key, m.layer, m.status]
 OPTIONS {indexConfig: {`fulltext.analyzer`: 'english'}};
 CREATE INDEX operation_run IF NOT EXISTS FOR (o:Operation) ON (o.namespace, o.run_id);

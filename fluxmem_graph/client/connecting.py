@@ -1,7 +1,7 @@
 """From settings to a database that is known to fit."""
 
 from fluxmem_graph.embedding import load_embedder
-from fluxmem_graph.errors import ConfigurationError
+from fluxmem_graph.errors import ConfigurationError, ServerError
 from fluxmem_graph.graph.database import Database
 from fluxmem_graph.graph.schema import SchemaState, prepare
 from fluxmem_graph.protocols import Embedder
@@ -40,8 +40,10 @@ def _address(settings: Settings) -> tuple[str, str, str]:
         from fluxmem_graph.server import EmbeddedServer
 
         server = EmbeddedServer(settings)
-        uri = server.start().bolt_uri
-        return uri, *server.credentials()
+        status = server.start()
+        if status.bolt_uri is None:
+            raise ServerError(f"the embedded server is {status.state}; see `fluxmem status`")
+        return status.bolt_uri, *server.credentials()
     if settings.neo4j_password is None:
         raise ConfigurationError("NEO4J_URI is set but NEO4J_PASSWORD is not; set it too")
     return settings.neo4j_uri, settings.neo4j_username, settings.neo4j_password.get_secret_value()

@@ -69,8 +69,8 @@ class FluxMem:
     ) -> Self:
         """Connect to `NEO4J_URI`, or to the embedded server, which is started when it is down.
 
-        `overrides` are settings by name, such as `namespace="shop"`, and win over `settings`. Raises ConfigurationError, ServerError,
-        Unavailable, UnsupportedServer, SchemaMismatch or EmbedderMismatch.
+        `overrides` are settings by name, such as `namespace="shop"`, and win over `settings`. Raises
+        ConfigurationError, ServerError, Unavailable, UnsupportedServer, SchemaMismatch or EmbedderMismatch.
         """
         settings = load_settings(**{**(dict(settings) if settings else {}), **overrides})
         embedder = embedder or load_embedder(settings)
@@ -113,7 +113,7 @@ class FluxMem:
         speaker: str | None = None,
         title: str | None = None,
         occurred_at: datetime | None = None,
-        previous: str | None = None,
+        session: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         reason: str = "",
     ) -> Memory:
@@ -122,7 +122,7 @@ class FluxMem:
         Raises InvalidInput before anything is written.
         """
         new = NewMemory(
-            content, external_id, source, speaker, title, occurred_at, previous, metadata or {}
+            content, external_id, source, speaker, title, occurred_at, metadata or {}, session
         )  # fmt: skip
         return self._memories.add([new], reason=reason)[0]
 

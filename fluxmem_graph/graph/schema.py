@@ -68,8 +68,8 @@ def check_version(version: str) -> None:
     parts = re.match(r"(\d+)\.(\d+)", version)
     if parts is None or (int(parts[1]), int(parts[2])) < OLDEST_SERVER:
         raise UnsupportedServer(
-            f"Neo4j {version} is too old; fluxmem needs 2026.01 or newer: upgrade it, or unset NEO4J_URI for the "
-            "embedded server"
+            f"Neo4j {version} is too old; fluxmem needs 2026.01 or newer: upgrade it, or unset "
+            "NEO4J_URI for the embedded server"
         )
 
 

@@ -25,8 +25,9 @@ _RUN = regex.compile(
     rf"(?:\s+(?:(?:of|the|de|la|van|von|der|di|da|du|and|for|in|on|to|&)\s+){{0,2}}[\p{{Lu}}\p{{Lt}}0-9]{_REST})*"
 )
 _BETWEEN_NAMES = regex.compile(r"\s+(?:and|for|in|on|to|&)\s+(?:the\s+)?")
-_SHORT_RUN = rf"{_START}{_REST}(?:\s+(?:(?:of|the|de)\s+){{0,2}}{_START}{_REST})*"
-_TWO_PARTS = regex.compile(rf"{_SHORT_RUN}(?::\s+|,\s+\d+(?:st|nd|rd|th)\s+){_SHORT_RUN}")
+# From the start of a word, and of few words: else the time grows with the square of a text in capitals.
+_SHORT_RUN = rf"{_START}{_REST}(?:\s+(?:(?:of|the|de)\s+){{0,2}}{_START}{_REST}){{0,8}}"
+_TWO_PARTS = regex.compile(rf"(?<![\w'’.\-&]){_SHORT_RUN}(?::\s+|,\s+\d+(?:st|nd|rd|th)\s+){_SHORT_RUN}")
 _QUOTED = regex.compile(r"[\"“„«《「『]([^\"“”„«»《》「」『』\n]{2,80})[\"”“»》」』]")
 _PARENTHESIS = regex.compile(r"\s*\([^()]*\)\s*$")
 _LONGEST_TITLE = 6
@@ -68,7 +69,7 @@ def extract_entities(text: str, title: str | None = None) -> list[str]:
 def title_candidates(text: str) -> list[str]:
     """Return the keys of every run of one to six words that starts with a capital or a digit, each once.
 
-    Titles hold words that no rule for names would take ("Who's That Girl?"), so a text may mention any of these.
+    Titles hold words that no rule for names would take ("Who's That Girl?"), so any of these may be one.
     """
     found = list(_WORD.finditer(text))
     keys: dict[str, None] = {}

@@ -16,12 +16,11 @@ Item = NewMemory | NewEpisode | Failure
 
 @dataclass(slots=True)
 class RowReader:
-    """Reads the rows of one source in order, so that each turn knows the one before it in its session."""
+    """Reads the rows of one source in order."""
 
     source: str
     options: ReadOptions
     notes: ReadNotes
-    _last_turn: dict[str, str] = field(default_factory=dict)
     _seen: dict[str, int] = field(default_factory=dict)
 
     def read(self, row: object, where: str) -> NewMemory | NewEpisode:
@@ -64,7 +63,6 @@ class RowReader:
             source=self.source,
             speaker=speaker,
             title=_optional_text(known["title"], "title"),
-            previous=self._previous(known["session"], speaker, content),
             metadata=metadata,
             session=None if known["session"] is None else str(known["session"]),
         )
@@ -77,14 +75,6 @@ class RowReader:
             raise InvalidInput(f"field {min(clash)} is mapped from another one; add --drop {min(clash)}")
         encode_metadata({**kept, **extra})
         return {**kept, **extra}
-
-    def _previous(self, session: Any, speaker: str | None, content: str) -> str | None:
-        if session is None and speaker is None:
-            return None
-        place = json.dumps(session)
-        previous = self._last_turn.get(place)
-        self._last_turn[place] = f"{speaker}: {content}" if speaker else content
-        return previous
 
     def _refuse_reuse(self, external_id: str | None, content: str) -> None:
         if external_id is not None and self._seen.setdefault(external_id, hash(content)) != hash(content):

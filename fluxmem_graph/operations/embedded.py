@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from fluxmem_graph.errors import EmbeddingError
 from fluxmem_graph.operations.rows import labelled
 from fluxmem_graph.protocols import Embedder, FloatMatrix
@@ -14,19 +12,8 @@ FIRST_STEPS = 2
 
 
 def embed_memories(embedder: Embedder, memories: Sequence[NewMemory]) -> FloatMatrix:
-    """Return one unit vector per memory, shape (len(memories), dimension).
-
-    A memory with a previous text is the normalised sum of its own vector and that of both texts together: a
-    turn is often understood only after the one before it. Raises EmbeddingError.
-    """
-    own = [labelled(memory) for memory in memories]
-    in_context = [i for i, memory in enumerate(memories) if memory.previous]
-    matrix = _embed(embedder, [*own, *(f"{memories[i].previous}\n{own[i]}" for i in in_context)])
-    vectors, context = matrix[: len(own)], matrix[len(own) :]
-    if in_context:
-        vectors[in_context] += context
-        vectors[in_context] /= np.linalg.norm(vectors[in_context], axis=1, keepdims=True)
-    return vectors
+    """Return one unit vector per memory, shape (len(memories), dimension). Raises EmbeddingError."""
+    return embedder.embed([labelled(memory) for memory in memories])
 
 
 def embed_episodes(embedder: Embedder, episodes: Sequence[NewEpisode]) -> tuple[FloatMatrix, FloatMatrix]:

@@ -1,7 +1,6 @@
 """Loading many items: batched, idempotent by key, embedding while the batch before is being written."""
 
 import itertools
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -43,7 +42,7 @@ class Ingest:
     run_id: str = field(default_factory=new_id)
     report: IngestReport = field(default_factory=IngestReport)
     _speakers: frozenset[str] = frozenset()
-    _last_key: dict[str, str] = field(default_factory=dict)
+    _last_key: dict[tuple[str | None, str], str] = field(default_factory=dict)
     # Of the chunk before, which may still be on its way to the database.
     _recent: dict[str, str] = field(default_factory=dict)
 
@@ -98,10 +97,10 @@ class Ingest:
 
     def _memory_row(self, memory: NewMemory) -> dict[str, Any]:
         row = memory_row(memory, self._speakers)
-        place = json.dumps([memory.source, memory.session])
-        if memory.previous is not None:
+        if memory.session is not None:
+            place = (memory.source, memory.session)
             row["previous_key"] = self._last_key.get(place)
-        self._last_key[place] = row["key"]
+            self._last_key[place] = row["key"]
         return row
 
     def _without_known(self, batch: _Batch) -> _Batch:

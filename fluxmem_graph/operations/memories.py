@@ -9,7 +9,15 @@ from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.graph.database import Database, vectors
 from fluxmem_graph.ingest.values import clean_text, content_hash, encode_metadata, memory_key, metadata_tag
 from fluxmem_graph.operations.embedded import embed_memories
-from fluxmem_graph.operations.rows import caption, cleaned, entity_rows, memory_row, new_id, searched, to_memory
+from fluxmem_graph.operations.rows import (
+    caption,
+    cleaned,
+    entity_rows,
+    memory_row,
+    new_id,
+    searched,
+    to_memory,
+)
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Layer, Memory, NewMemory
 
@@ -73,7 +81,7 @@ class Memories:
     ) -> Memory:
         """Replace a fact's content; the former version stays in the graph.
 
-        Raises NotFound, InvalidInput, or Conflict for another layer, status, or a text that is stored already.
+        Raises NotFound, InvalidInput, or Conflict: another layer or status, or a text stored already.
         """
         former = self.get(memory_id)
         if former.layer is not Layer.SEMANTIC:

@@ -87,7 +87,6 @@ def memory_row(memory: NewMemory, speakers: frozenset[str] = frozenset()) -> dic
         "name": memory.title or caption(memory.content),
         "content": memory.content,
         "text": searched(memory),
-        "context": memory.previous,
         "content_hash": content_hash(memory.content),
         "source": memory.source,
         "session": memory.session,
@@ -119,7 +118,6 @@ def cleaned(memory: NewMemory) -> NewMemory:
         speaker=optional_text(memory.speaker, "speaker"),
         title=optional_text(memory.title, "title"),
         occurred_at=None if memory.occurred_at is None else to_utc(memory.occurred_at)[0],
-        previous=optional_text(memory.previous, "previous"),
         session=optional_text(memory.session, "session"),
         metadata=memory.metadata,
     )

@@ -1,4 +1,4 @@
-"""Stage I's score: dense, sparse and verified signals, scaled over the candidates and added (section 3.1)."""
+"""Stage I's score: dense, sparse and verified signals, scaled over the candidates, averaged (section 3.1)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,49 +17,51 @@ LENGTH = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A fact that may be meant; `cosine` is None without vectors, context and speaker are empty if absent."""
+    """A fact that may be meant.
+
+    `cosine` is None without vectors; `speaker`, `session` and `named` (the title that the query names) are
+    empty when there is none; `before` holds the ids of the two memories before it in time.
+    """
 
     id: str
     cosine: float | None
     text: str
-    context: str
-    speaker: str
+    speaker: str = ""
+    session: str = ""
+    named: str = ""
+    before: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Seed:
-    """A candidate's score and signals, each signal in 0..1 or None when absent."""
+class Fused:
+    """The candidates' scores and signals, one column each; a signal that tells nothing apart is None."""
 
-    id: str
-    score: float
-    dense: float | None
-    sparse: float | None
-    verified: float | None
+    total: Scores
+    dense: Scores | None
+    sparse: Scores | None
+    verified: Scores | None
 
 
-def score(
+def fuse(
     query: str,
     candidates: Sequence[Candidate],
     weights: RetrievalSettings,
     verified: Mapping[str, float] | None = None,
-) -> list[Seed]:
-    """Return a seed per candidate, in their order.
-
-    The score is the weighted mean of the signals that tell candidates apart; `verified` maps ids to 0..1.
-    """
-    if not candidates:
-        return []
-    signals = {
-        "dense": scaled([c.cosine for c in candidates]),
-        "sparse": scaled(list(sparse_scores(query, candidates, weights.context))),
-        "verified": None if verified is None else scaled([verified.get(c.id, 0.0) for c in candidates]),
-    }
-    total = _weighted_mean(signals, weights, len(candidates))
-    columns = [_column(signals[name], len(candidates)) for name in ("dense", "sparse", "verified")]
-    return [
-        Seed(candidate.id, float(total[place]), *(column[place] for column in columns))
-        for place, candidate in enumerate(candidates)
+) -> Fused:
+    """Return the weighted mean of the signals; `verified` maps ids to 0..1."""
+    dense = scaled([candidate.cosine for candidate in candidates])
+    sparse = scaled(list(sparse_scores(query, candidates)))
+    judged = None if verified is None else scaled([verified.get(c.id, 0.0) for c in candidates])
+    weighted = [
+        (weight, values)
+        for weight, values in ((weights.dense, dense), (weights.sparse, sparse), (weights.verified, judged))
+        if values is not None and weight > 0
     ]
+    whole = sum(weight for weight, _ in weighted)
+    total = np.zeros(len(candidates)) if weighted else np.ones(len(candidates))
+    for weight, values in weighted:
+        total += weight / whole * values
+    return Fused(total, dense, sparse, judged)
 
 
 def scaled(values: Sequence[float | None]) -> Scores | None:
@@ -72,33 +74,16 @@ def scaled(values: Sequence[float | None]) -> Scores | None:
     return np.asarray([0.0 if value is None else (value - lowest) / width for value in values])
 
 
-def sparse_scores(query: str, candidates: Sequence[Candidate], context_weight: float) -> Scores:
-    """Return BM25 over the candidates' own texts, plus a share of it over the texts before them.
+def sparse_scores(query: str, candidates: Sequence[Candidate]) -> Scores:
+    """Return BM25 over the candidates, shape (len(candidates),).
 
     The names of speakers are left out of the query: they stand in every turn, and count as a link instead.
     """
     telling = without_speakers(query, {candidate.speaker for candidate in candidates})
-    own = Bm25Index([candidate.text for candidate in candidates], b=LENGTH).scores(telling)
-    context = Bm25Index([candidate.context for candidate in candidates], b=LENGTH).scores(telling)
-    return own + context_weight * context
+    return Bm25Index([candidate.text for candidate in candidates], b=LENGTH).scores(telling)
 
 
 def without_speakers(query: str, speakers: Collection[str]) -> str:
     """Return the query's words without the speakers' names, unless nothing else would be left."""
     named = {word for speaker in speakers for word in words(speaker)}
     return " ".join(word for word in words(query) if word not in named) or query
-
-
-def _weighted_mean(signals: Mapping[str, Scores | None], weights: RetrievalSettings, size: int) -> Scores:
-    present = {name: values for name, values in signals.items() if values is not None}
-    whole = sum(getattr(weights, name) for name in present)
-    if not whole:
-        return np.ones(size)
-    total = np.zeros(size)
-    for name, values in present.items():
-        total += getattr(weights, name) / whole * values
-    return total
-
-
-def _column(values: Scores | None, size: int) -> list[float | None]:
-    return [None] * size if values is None else [float(value) for value in values]

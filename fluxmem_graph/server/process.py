@@ -99,10 +99,12 @@ class EmbeddedServer:
         tell = progress or (lambda _: None)
         self._profile.create()
         with self._lock(tell):
+            running = self._running()
+            if running is None:
+                require_disk_space(self._profile.home)
             java = find_java(self._settings)
             jars = server_jars(tell)
             plugin = self._build_plugin(java, tell)
-            running = self._running()
             if running is not None and running[0].plugin != plugin:
                 tell("restarting: the procedures have changed")
                 self._stop(running[1])
@@ -180,7 +182,6 @@ class EmbeddedServer:
         return (state, process) if state and process else None
 
     def _launch(self, java: Java, jars: list[Path], plugin: str, tell: Progress) -> None:
-        require_disk_space(self._profile.home)
         self._profile.ensure_password()
         last = self._profile.read_state()
         for races_left in reversed(range(_PORT_RACES)):

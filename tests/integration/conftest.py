@@ -23,9 +23,7 @@ def tenant(connected: FluxMem) -> Iterator[Tenants]:
 
     def make() -> FluxMem:
         settings = connected.settings.model_copy(update={"namespace": f"test-{uuid.uuid4().hex[:12]}"})
-        made.append(
-            FluxMem(connected.database, connected.schema, connected.embedder, None, settings, "test")
-        )
+        made.append(FluxMem(connected.database, connected.schema, connected.embedder, None, settings, "test"))
         return made[-1]
 
     yield make

@@ -1,0 +1,106 @@
+"""Starting, and the contract of every command: exit codes, and one line per failure."""
+
+import io
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Fluxmem
+
+UNREACHABLE = "bolt://127.0.0.1:1"
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help", "search --help"])
+def test_version_and_help_load_nothing_heavy(argument: str) -> None:
+    program = (
+        "import sys\n"
+        "from fluxmem_cli.main import main\n"
+        f"assert main({argument.split()!r}) == 0\n"
+        "heavy = {'torch', 'sentence_transformers', 'neo4j', 'jgo', 'dateparser', 'numpy', 'fluxmem_graph'}\n"
+        "sys.exit(', '.join(heavy & sys.modules.keys()) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "fluxmem" in done.stdout
+
+
+def test_version_is_one_line_with_a_number(offline: Fluxmem) -> None:
+    done = offline("--version")
+    assert done.out.split()[0] == "fluxmem"
+    assert done.out.split()[1][0].isdigit()
+    assert len(done.out.splitlines()) == 1
+
+
+def test_without_a_command_the_help_is_printed(offline: Fluxmem) -> None:
+    assert "Commands:" in offline().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["search"],
+        ["search", "--nonsense", "x"],
+        ["search", "x", "--top-k", "0"],
+        ["search", "x", "--top-k", "many"],
+        ["eval"],
+        ["search", "x", "--where", "topic"],
+        ["search", "x", "--where", "topic=a", "--where", "topic=b"],
+        ["search", "x", "--namespace", ""],
+        ["add", "x", "--time", "tomorrow"],
+        ["add", "x", "--meta", "=3"],
+        ["ingest", "no-such-file.jsonl"],
+        ["ingest", ".", "--map", "colour=red"],
+        ["eval", "retrieval", "no-such-folder", "--systems", "bm25"],
+        ["eval", "retrieval", ".", "--systems", "fluxmem,magic"],
+        ["eval", "retrieval", ".", "--top-k", "five"],
+        ["eval", "retrieval", ".", "--json", "no-such-folder/figures.json"],
+    ],
+)
+def test_wrong_usage_is_told_in_one_line_before_a_server_starts(
+    offline: Fluxmem, arguments: list[str]
+) -> None:
+    done = offline(*arguments)
+    assert done.code == 2
+    assert done.error
+
+
+def test_a_wrong_setting_is_named(offline: Fluxmem, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLUXMEM_POOL_SIZE", "none")
+    done = offline("status")
+    assert done.code == 2
+    assert "pool_size" in done.error
+
+
+def test_a_server_that_does_not_answer_is_a_failure(
+    offline: Fluxmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEO4J_URI", UNREACHABLE)
+    monkeypatch.setenv("NEO4J_PASSWORD", "not printed")
+    done = offline("stats")
+    assert done.code == 1
+    assert UNREACHABLE in done.error
+    assert "not printed" not in done.error
+
+
+def test_debug_shows_where_a_failure_came_from(offline: Fluxmem, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_URI", UNREACHABLE)
+    monkeypatch.setenv("FLUXMEM_LOG_LEVEL", "DEBUG")
+    done = offline("stats")
+    assert done.code == 2
+    assert "Traceback" in done.err
+    assert done.err.splitlines()[-1].startswith("error: NEO4J_URI is set")
+
+
+class InterruptedInput(io.BytesIO):
+    """Standard input at which Ctrl-C is pressed."""
+
+    def read(self, *_: Any) -> bytes:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_ends_with_130_and_one_line(offline: Fluxmem) -> None:
+    done = offline("add", "-", stdin=InterruptedInput())
+    assert (done.code, done.out, done.err.strip()) == (130, "", "interrupted")
