@@ -60,10 +60,12 @@ def _plain_field(name: str, value: Any) -> Any:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
     """Print a table on standard output; cells are text, never markup."""
     from rich.box import SIMPLE
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*columns, title=title, title_justify="left", box=SIMPLE, pad_edge=False)
+    # Folded, never cut: a narrow terminal shows all of an id too.
+    headed = [Column(name, overflow="fold") for name in columns]
+    table = Table(*headed, title=title, title_justify="left", box=SIMPLE, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     _print_rich(table)

@@ -25,8 +25,8 @@ CALL (episode, now) {
   WITH episode, now, memory, vote ORDER BY memory.id
   MERGE (memory)-[link:SUPPORTS]->(episode)
     ON CREATE SET link.successes = 0.0, link.failures = 0.0
-  SET link.successes = link.successes + vote.gain, link.failures = link.failures + vote.loss,
-    link.weight = (1 + link.successes) / (2 + link.successes + link.failures), link.updated_at = now
+  SET link.successes = link.successes + vote.gain, link.failures = link.failures + vote.loss
+  SET link.weight = (1 + link.successes) / (2 + link.successes + link.failures), link.updated_at = now
   RETURN count(memory) AS supported
 }
 MATCH (tenant:Namespace {name: $namespace})

@@ -4,7 +4,8 @@
 //
 // The memory keeps its id and its links; the copy takes the id `ID@VERSION` and is linked by SUPERSEDES.
 // `change` may hold key, name, text, content_hash, embedding, embedding_model, metadata (JSON text), tags,
-// mentions (entities as maps of key and name), operation_id and after (JSON text of the new state).
+// mentions (entities as maps of key and name), phrases (keys of names that it mentions if some memory is about
+// them), operation_id and after (JSON text of the new state).
 // Without an embedding the memory is found by its words and links only.
 //
 // mode: WRITE
@@ -30,6 +31,12 @@ CALL (memory) {
   MERGE (entity:Entity {namespace: $namespace, key: item.key})
     ON CREATE SET entity.id = randomUUID(), entity.name = item.name
   CREATE (memory)-[:MENTIONS]->(entity)
+}
+CALL (memory) {
+  UNWIND coalesce($change.phrases, []) AS key
+  MATCH (entity:Entity {namespace: $namespace, key: key})
+  WHERE EXISTS { (entity)<-[:ABOUT]-() }
+  MERGE (memory)-[:MENTIONS]->(entity)
 }
 SET memory.content = $content, memory.text = coalesce($change.text, $content), memory.name = coalesce($change.name, left($content, 60)),
   memory.key = coalesce($change.key, memory.key), memory.content_hash = $change.content_hash,

@@ -64,7 +64,7 @@ class RowReader:
             speaker=speaker,
             title=_optional_text(known["title"], "title"),
             metadata=metadata,
-            session=None if known["session"] is None else str(known["session"]),
+            session=self._session(known["session"], speaker),
         )
         return self._dated(memory, known["time"], where)
 
@@ -75,6 +75,12 @@ class RowReader:
             raise InvalidInput(f"field {min(clash)} is mapped from another one; add --drop {min(clash)}")
         encode_metadata({**kept, **extra})
         return {**kept, **extra}
+
+    def _session(self, session: Any, speaker: str | None) -> str | None:
+        if session is not None:
+            return str(session)
+        # What is spoken has an order even where nobody wrote down a session.
+        return self.source if speaker else None
 
     def _refuse_reuse(self, external_id: str | None, content: str) -> None:
         if external_id is not None and self._seen.setdefault(external_id, hash(content)) != hash(content):

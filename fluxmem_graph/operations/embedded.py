@@ -13,7 +13,7 @@ FIRST_STEPS = 2
 
 def embed_memories(embedder: Embedder, memories: Sequence[NewMemory]) -> FloatMatrix:
     """Return one unit vector per memory, shape (len(memories), dimension). Raises EmbeddingError."""
-    return embedder.embed([labelled(memory) for memory in memories])
+    return _embed(embedder, [labelled(memory) for memory in memories])
 
 
 def embed_episodes(embedder: Embedder, episodes: Sequence[NewEpisode]) -> tuple[FloatMatrix, FloatMatrix]:

@@ -89,12 +89,14 @@ class Memories:
         text = clean_text(content)
         title = None if former.name == caption(former.content) else former.name
         changed = NewMemory(text, speaker=former.speaker, title=title, occurred_at=former.occurred_at)
+        names = entity_rows(changed, frozenset())
         change: dict[str, Any] = {
             "key": memory_key(former.source, former.external_id, text),
             "name": title or caption(text),
             "text": searched(changed),
             "content_hash": content_hash(text),
-            "mentions": entity_rows(changed, frozenset())["mentions"],
+            "mentions": names["mentions"],
+            "phrases": names["phrases"],
         }
         if metadata is not None:
             change["metadata"], change["tags"] = encode_metadata(metadata)

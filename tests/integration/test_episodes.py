@@ -35,8 +35,8 @@ def test_steps_are_chained_and_remember_what_their_context_held(memory: FluxMem)
     steps = [memory.step(episode, f"observation {n}", activated=hits) for n in range(3)]
     rows = memory.database.call(
         "MATCH (s:Step {namespace: $namespace}) OPTIONAL MATCH (s)-[:NEXT]->(later) "
-        "RETURN s.id AS id, later.id AS later, COLLECT { MATCH (s)-[a:ACTIVATED]->(m) RETURN [m.id, a.rank] } "
-        "AS held ORDER BY s.index",
+        "RETURN s.id AS id, later.id AS later, "
+        "COLLECT { MATCH (s)-[a:ACTIVATED]->(m) RETURN [m.id, a.rank] } AS held ORDER BY s.index",
         namespace=memory.namespace,
     )
     assert [row["id"] for row in rows] == steps
@@ -66,7 +66,8 @@ def test_facts_that_helped_come_back_with_a_similar_observation(memory: FluxMem)
     memory.end_episode(episode, 1.0)
     links = memory.database.call(
         "MATCH (m:Memory {namespace: $namespace})-[s:SUPPORTS]->(e) "
-        "RETURN m.id AS id, e.id AS episode, s.successes AS successes, s.failures AS failures, s.weight AS weight",
+        "RETURN m.id AS id, e.id AS episode, s.successes AS successes, "
+        "s.failures AS failures, s.weight AS weight",
         namespace=memory.namespace,
     )
     assert {(row["id"], row["successes"], row["failures"]) for row in links} == {

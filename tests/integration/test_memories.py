@@ -1,5 +1,6 @@
 """Single memories: add, get, update, delete, match, search, stats, erase."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
@@ -88,6 +89,15 @@ def test_an_update_to_a_text_that_is_stored_already_is_refused(memory: FluxMem) 
         memory.update(other.id, "Tea is hot.")
     assert memory.get(other.id) == other
     assert unbroken(memory)
+
+
+def test_an_update_finds_the_titles_that_the_new_text_mentions(memory: FluxMem) -> None:
+    memory.add("A film of 1995.", title="Who's That Girl?")
+    added = memory.add("She saw a film.", title="Notes")
+    memory.update(added.id, "She saw Who's That Girl? twice.")
+    assert "Who's That Girl?" in memory.get(added.id).entities
+    memory.undo(memory.log()[0].id)
+    assert memory.get(added.id).entities == added.entities
 
 
 def test_a_deleted_memory_is_found_by_id_only(memory: FluxMem) -> None:
@@ -272,7 +282,7 @@ def test_a_text_that_cannot_be_stored_is_refused_before_anything_is_written(
     memory: FluxMem, text: str
 ) -> None:
     for field in ("content", "external_id", "source", "speaker", "title"):
-        new = NewMemory(**{"content": "good", field: text})
+        new = replace(NewMemory("good"), **{field: text})  # type: ignore[arg-type]
         with pytest.raises(InvalidInput):
             memory.add_many([NewMemory("fine"), new])
     assert count_nodes(memory) == 0

@@ -76,7 +76,8 @@ def test_another_tenants_ids_are_unknown_to_every_call(pair: tuple[FluxMem, Flux
 
 def test_no_link_crosses_tenants(pair: tuple[FluxMem, FluxMem]) -> None:
     rows = pair[0].database.call(
-        "MATCH (a)-[r]->(b) WHERE a.namespace IN $names AND a.namespace <> b.namespace RETURN count(r) AS links",
+        "MATCH (a)-[r]->(b) WHERE a.namespace IN $names AND a.namespace <> b.namespace "
+        "RETURN count(r) AS links",
         names=[memory.namespace for memory in pair],
     )
     assert rows[0]["links"] == 0

@@ -125,14 +125,14 @@ def test_a_document_that_can_not_be_ranked_ends_the_run(
         load_retrieval_sets(folder)
 
 
-def test_turns_keep_their_time_and_the_turn_before(tmp_path: Path) -> None:
+def test_turns_keep_their_time_and_session(tmp_path: Path) -> None:
     folder = write_set(tmp_path / "talk", "turns.jsonl", TURNS, [question(0, ["D1:1"])])
     (found,) = load_retrieval_sets(folder)
     first, second = (document.memory for document in found.documents)
     assert first.occurred_at is not None
     assert (first.occurred_at.year, first.occurred_at.hour) == (2023, 13)
-    assert first.previous is None
-    assert second.previous == "Ann: I bought a kayak."
+    assert first.session == second.session
+    assert first.session is not None
 
 
 @pytest.mark.parametrize("line", ["{broken", '{"id": "q1"}', "[]", '{"id": 1, "question": "Who?"}'])

@@ -52,31 +52,34 @@ def test_a_turn(tmp_path: Path) -> None:
             speaker="Ada",
             occurred_at=datetime(2023, 5, 8, 13, 56, tzinfo=UTC),
             metadata={"session": "session_1", "time": "1:56 pm on 8 May, 2023"},
+            session="session_1",
         )
     ]
     assert notes.naive_times == 1
     assert notes.undated == []
 
 
-def test_a_turn_knows_the_one_before_it_in_its_session(tmp_path: Path) -> None:
+def test_what_is_spoken_belongs_to_a_session(tmp_path: Path) -> None:
     rows = [
         {"session": "s1", "speaker": "Ada", "text": "One"},
         {"session": "s1", "speaker": "Bo", "text": "Two", "image_caption": "a cat"},
         {"session": "s1", "speaker": "Ada", "text": "Three"},
-        {"session": "s2", "speaker": "Ada", "text": "Four"},
+        {"session": 2, "speaker": "Ada", "text": "Four"},
+        {"speaker": "Ada", "text": "Five"},
+        {"text": "Six"},
     ]
-    read = memories(read_path(write_rows(tmp_path / "t.jsonl", rows)))
-    assert [turn.previous for turn in read] == [None, "Ada: One", "Bo: Two [image: a cat]", None]
+    read = memories(read_path(write_rows(tmp_path / "t.jsonl", rows), ReadOptions(source="talk")))
+    assert [turn.session for turn in read] == ["s1", "s1", "s1", "2", "talk", None]
 
 
-def test_a_passage_has_a_title_and_no_previous(tmp_path: Path) -> None:
+def test_a_passage_has_a_title_and_no_session(tmp_path: Path) -> None:
     rows = [
         {"id": "p0", "title": "Kites", "text": "They fly."},
         {"id": 1, "title": "Owls", "text": "They hoot."},
     ]
     kites, owls = memories(read_path(write_rows(tmp_path / "c.jsonl", rows)))
     assert (kites.title, kites.content, kites.external_id, kites.metadata) == ("Kites", "They fly.", "p0", {})
-    assert (owls.external_id, owls.previous) == ("1", None)
+    assert (owls.external_id, owls.session) == ("1", None)
 
 
 def test_fields_are_mapped_dropped_or_kept_as_metadata(tmp_path: Path) -> None:
