@@ -2,7 +2,7 @@
 
 import pytest
 
-from fluxmem_graph import FluxMem, NewEpisode, NewStep
+from fluxmem_graph import FluxMem, NewEpisode, NewMemory, NewStep
 from fluxmem_graph.errors import Conflict, InvalidInput, NotFound
 from fluxmem_graph.types import Layer, Status
 from tests.integration.graphs import unbroken
@@ -57,7 +57,10 @@ def test_a_running_episode_is_no_memory_yet_and_an_ended_one_is(memory: FluxMem)
 
 
 def test_facts_that_helped_come_back_with_a_similar_observation(memory: FluxMem) -> None:
-    helpful, useless = memory.add("separator is a semicolon"), memory.add("the sky was blue")
+    # Of equal texts, so that only the support tells them apart.
+    helpful, useless = memory.add_many(
+        [NewMemory("the separator is a semicolon", external_id=n, source="notes") for n in ("1", "2")]
+    )
     for n in range(3):
         memory.add(f"unrelated note {n}")
     episode = memory.start_episode("count the medals per athlete")

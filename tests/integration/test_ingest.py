@@ -137,7 +137,7 @@ def test_text_and_markdown_are_loaded_in_pieces(memory: FluxMem, tmp_path: Path)
     (tmp_path / "rain.txt").write_text("It rained all day.")
     report = memory.ingest(read_path(tmp_path))
     assert (report.created, report.failures) == (3, [])
-    assert memory.search("how hot is green tea")[0].content.startswith("Brew it at 80")
+    assert "Brew it at 80 degrees." in memory.search("how hot is green tea")[0].content
 
 
 def test_printed_times_become_utc_and_unreadable_ones_are_listed(memory: FluxMem, tmp_path: Path) -> None:

@@ -162,6 +162,12 @@ def test_search_keeps_to_the_filter_and_to_top_k(memory: FluxMem) -> None:
         memory.search("cat", top_k=2**63)
 
 
+def test_a_filter_finds_what_a_hundred_better_memories_would_hide(memory: FluxMem) -> None:
+    memory.add_many([NewMemory(f"the cat sat on mat {n}") for n in range(100)])
+    hidden = memory.add("a cat was once seen by a very old man in town", metadata={"room": "attic"})
+    assert [hit.id for hit in memory.search("the cat sat on mat", where={"room": "attic"})] == [hidden.id]
+
+
 def test_each_hit_explains_itself(memory: FluxMem) -> None:
     memory.add("Marie Curie discovered polonium.", title="Marie Curie")
     linked = memory.add("The element polonium was named by Marie Curie after Poland.")

@@ -1,0 +1,71 @@
+"""What the README shows runs as printed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fluxmem_graph import FluxMem, Settings
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """Return the code blocks of a language."""
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """Return variables that lead to the shared server."""
+    assert settings.neo4j_uri is not None
+    assert settings.neo4j_password is not None
+    return {
+        **os.environ,
+        "NEO4J_URI": settings.neo4j_uri,
+        "NEO4J_USERNAME": settings.neo4j_username,
+        "NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
+        "FLUXMEM_EMBEDDER": settings.embedder,
+    }
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python_runs_and_prints(code: str, server_settings: Settings) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        env=environment(server_settings),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_cypher_finds_what_python_stored(server_settings: Settings) -> None:
+    with FluxMem.connect(server_settings.model_copy(update={"namespace": "readme"})) as memory:
+        memory.add("Medals are counted per athlete.")
+        (query,) = blocks("cypher")
+        assert memory.database.call(query)
+
+
+def commands() -> list[str]:
+    """Return the command lines that need nothing but a server."""
+    lines = [line for block in re.findall(r"```\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+    return [line for line in lines if line.startswith("fluxmem ") and "chats/" not in line]
+
+
+@pytest.mark.parametrize("line", commands())
+def test_commands_run(line: str, server_settings: Settings) -> None:
+    done = subprocess.run(
+        f"{Path(sys.executable).parent}/{line}",
+        check=False,
+        shell=True,
+        env=environment(server_settings),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()

@@ -1,0 +1,34 @@
+"""Files that nobody imports: their structure."""
+
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_compose_mounts_the_procedures_and_is_healthy_only_when_it_answers() -> None:
+    service = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]["neo4j"]
+    assert service["image"].startswith("neo4j:2026.")
+    assert any(volume.endswith(":/plugins:ro") for volume in service["volumes"])
+    assert service["healthcheck"]["test"]
+    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "make test" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_statements_hold_no_defaults_of_their_own_but_those_of_the_settings() -> None:
+    import re
+
+    from fluxmem_graph.settings import RetrievalSettings
+
+    defaults = RetrievalSettings().model_dump()
+    for name in ("activate", "spread"):
+        text = (ROOT / "cypher" / "procedures" / f"{name}.cypher").read_text(encoding="utf-8")
+        found = re.findall(r"coalesce\(\$options\.(\w+), ([\d.]+)\)", text)
+        assert found
+        for option, value in found:
+            assert float(value) == defaults[option], f"{option} in {name}.cypher"
