@@ -12,7 +12,7 @@ from fluxmem_graph.settings import RetrievalSettings
 def in_time(scores: Scores, candidates: Sequence[Candidate], weights: RetrievalSettings) -> Scores:
     """Return each candidate's share of its better neighbours in time and of its session's best.
 
-    Neighbours are one and two turns away, and candidates themselves. All shares are of the scores given, not of each other.
+    Neighbours are one and two turns away, and candidates themselves. All shares are of the scores given.
     """
     place = {candidate.id: index for index, candidate in enumerate(candidates)}
     near = np.zeros((2, len(candidates)))
