@@ -2,7 +2,6 @@
 
 import functools
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,7 +119,7 @@ def _described(settings: "Settings", path: Path, seed: int) -> dict[str, Any]:
 @contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
     """A polite kill, such as that of `timeout`, must not leave the fresh namespaces behind either."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:

@@ -9,16 +9,21 @@
 // mode: READ
 CYPHER 25
 MATCH (tenant:Namespace {name: $namespace})
-// Words, without possessives and without what Lucene would take for syntax.
-WITH tenant, [word IN split(replace(replace(toLower($text), '\'s ', ' '), '’s ', ' '), [' ', '\n', '\t', '\r', '.', ',', ';',
-  ':', '!', '?', '"', '“', '”', '„', '«', '»', '(', ')', '[', ']', '{', '}', '<', '>', '+', '-', '–', '—', '&', '|', '^', '~', '*', '/',
-  '\\', '=', '#', '@', '%', '$', '_', '…', '、', '。', '，', '？', '！']) WHERE word <> ''][..64] AS words
+// Terms, without possessives and without Lucene's syntax; what it keeps in one word, such as a:b, stays whole.
+WITH tenant, [term IN split(replace(replace(toLower($text), '\'s ', ' '), '’s ', ' '), [' ', '\n', '\t', '\r', ';', '!',
+  '?', '"', '“', '”', '„', '«', '»', '(', ')', '[', ']', '{', '}', '<', '>', '+', '-', '–', '—', '&', '|', '^', '~', '*', '/',
+  '\\', '=', '#', '@', '%', '$', '…', '、', '。', '，', '？', '！']) WHERE term <> ''][..64] AS marked
+WITH tenant, marked, [word IN split(reduce(line = '', term IN marked | line + ' ' + term), [' ', '.', ',', ':', '_'])
+  WHERE word <> ''] AS words
+WITH tenant, words, marked + [word IN words WHERE NOT word IN marked] AS marked
 // Words that ask and names of speakers tell turns apart badly.
-WITH tenant, words, [word IN words WHERE NOT word IN coalesce(tenant.speakers, []) AND NOT word IN ['what', 'when', 'where', 'who', 'whom', 'whose', 'which', 'why', 'how', 'did',
+WITH tenant, words, marked, [term IN marked WHERE NOT term IN coalesce(tenant.speakers, [])
+  AND NOT term IN ['what', 'when', 'where', 'who', 'whom', 'whose', 'which', 'why', 'how', 'did',
   'do', 'does', 'done', 'doing', 'has', 'have', 'had', 'been', 'were', 'being', 'am', 'would', 'could', 'should', 'can',
   'may', 'might', 'he', 'she', 'his', 'her', 'him', 'them', 'you', 'your', 'i', 'me', 'my', 'we', 'our', 'us', 'from',
   'about', 'after', 'before', 'during', 'than', 'so', 'its']] AS telling
-WITH tenant, words, reduce(line = '', word IN CASE telling WHEN [] THEN words ELSE telling END | line + ' ' + word) AS terms
+WITH tenant, words,
+  reduce(line = '', term IN CASE telling WHEN [] THEN marked ELSE telling END | line + ' ' + replace(term, ':', '\\:')) AS terms
 WITH words, CASE terms WHEN '' THEN 'namespace_key:none' ELSE '+namespace_key:' + tenant.key
   + '^0 +layer:semantic^0 +status:active^0 +text:(' + terms + ')' END AS query
 CALL (words, query) {
@@ -33,8 +38,10 @@ CALL (words, query) {
     RETURN memory, 2 * score - 1 AS cosine, null AS lucene, null AS named
     UNION ALL
     WITH *
-    CALL db.index.fulltext.queryNodes('memory_text', query, {limit: 70}) YIELD node, score
+    CALL db.index.fulltext.queryNodes('memory_text', query, {limit: CASE size($tags) WHEN 0 THEN 70 ELSE 10000 END})
+      YIELD node, score
     WITH node, score WHERE all(tag IN $tags WHERE tag IN node.tags)
+    WITH node, score LIMIT 70
     RETURN node AS memory, null AS cosine, score AS lucene, null AS named
     UNION ALL
     // A filter by tags reads the tenant's memories instead: the nearest ones may hold none that match.

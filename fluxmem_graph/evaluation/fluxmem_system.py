@@ -21,9 +21,12 @@ class FluxMemSystem:
     def __init__(self, settings: Settings, embedder: Embedder) -> None:
         """Connect to the settings' database. Raises what `FluxMem.connect` raises."""
         namespace = f"{NAMESPACE_PREFIX}{uuid.uuid4().hex}"
-        self._memory = FluxMem.connect(
-            settings.model_copy(update={"namespace": namespace}), embedder=embedder, actor="evaluation"
-        )
+        self._settings = settings.model_copy(update={"namespace": namespace})
+        self._embedder = embedder
+        self._memory = self._connect()
+
+    def _connect(self) -> FluxMem:
+        return FluxMem.connect(self._settings, embedder=self._embedder, actor="evaluation")
 
     def index(self, documents: Sequence[Document]) -> None:
         """Ingest the documents. Raises ConfigurationError for one that can't be stored."""
@@ -35,7 +38,7 @@ class FluxMemSystem:
     def search(self, question: str, top_k: int) -> Ranking:
         """Rank by Stage I; the question is embedded here, so that both times are known."""
         started = time.perf_counter()
-        matrix = self._memory.embedder.embed([question])
+        matrix = self._embedder.embed([question])
         embedded = time.perf_counter()
         found = self._memory.formation.activate_vector(question, vectors(matrix)[0], top_k=top_k, where={})
         ended = time.perf_counter()
@@ -45,7 +48,9 @@ class FluxMemSystem:
 
     def close(self) -> None:
         """Erase the namespace and close the connections."""
+        # Ctrl-C in the middle of an answer leaves the driver with connections that it can't use again.
         try:
-            self._memory.erase_namespace()
+            with self._connect() as fresh:
+                fresh.erase_namespace()
         finally:
             self._memory.close()

@@ -47,7 +47,7 @@ def read_text(text: str, source: str, options: ReadOptions, *, markdown: bool) -
             if len(section.path) > 1:
                 metadata["section"] = " > ".join(section.path)
             title = section.path[-1] if section.path else None
-            yield NewMemory(content=chunk, source=source, title=title, metadata=metadata)
+            yield NewMemory(content=chunk.strip(), source=source, title=title, metadata=metadata)
             number += 1
 
 

@@ -1,6 +1,8 @@
 """Measuring retrieval: the figures' form, and that nothing is left behind."""
 
 import json
+import signal
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -85,17 +87,26 @@ def test_a_table_is_printed_beside_a_file_of_figures(offline: Fluxmem, talk: Pat
 
 
 class InterruptedEmbedder(HashingEmbedder):
-    """Is interrupted at the first question, after the documents."""
+    """Has the main thread interrupted some seconds after the first question."""
+
+    def __init__(self, after: float) -> None:
+        super().__init__()
+        self.timer = threading.Timer(after, signal.raise_signal, [signal.SIGINT])
 
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
-        if any(text.endswith("?") for text in texts):
-            raise KeyboardInterrupt
+        if any(text.endswith("?") for text in texts) and not self.timer.ident:
+            self.timer.start()
         return super().embed(texts)
 
 
-def test_an_interrupted_evaluation_leaves_no_namespace_behind(talk: Path, server_settings: Settings) -> None:
+@pytest.mark.parametrize("after", [0.0, 0.05, 0.2])
+def test_an_evaluation_interrupted_in_the_middle_of_a_query_leaves_no_namespace_behind(
+    talk: Path, server_settings: Settings, after: float
+) -> None:
+    write_rows(talk / "questions.jsonl", QUESTIONS * 1000)
+    embedder = InterruptedEmbedder(after)
     with pytest.raises(KeyboardInterrupt):
-        run_retrieval(talk, {"fluxmem": lambda: FluxMemSystem(server_settings, InterruptedEmbedder())})
+        run_retrieval(talk, {"fluxmem": lambda: FluxMemSystem(server_settings, embedder)})
     assert left_behind(server_settings) == 0
 
 

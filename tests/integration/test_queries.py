@@ -42,7 +42,9 @@ def test_no_query_is_an_error_and_the_memory_is_found(awkward: FluxMem, query: s
     assert AWKWARD[query] in [hit.content for hit in awkward.search(query, top_k=20)]
 
 
-@pytest.mark.parametrize("query", ["/b testing", "tb-", "C++ vs C#", "text:*", "gate", "[key TO pair]"])
+@pytest.mark.parametrize(
+    "query", ["/b testing", "tb-", "C++ vs C#", "text:*", "gate", "[key TO pair]", "a:b"]
+)
 def test_words_find_the_memory_without_an_embedding(awkward: FluxMem, query: str) -> None:
     found = awkward.formation.activate_vector(query, None, top_k=20, where={})
     wanted = AWKWARD.get(query)
