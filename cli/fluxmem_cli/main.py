@@ -79,10 +79,21 @@ def main(arguments: Sequence[str]) -> int:
         note(f"error: {error.format_message()} (--help says more)")
         return error.exit_code
     except Exception as error:
-        return _failed(error)
+        if not was_interrupted(error):
+            return _failed(error)
+        code = INTERRUPTED
     if code == INTERRUPTED:
         note("interrupted")
     return int(code or 0)
+
+
+def was_interrupted(error: BaseException | None) -> bool:
+    """Tell whether Ctrl-C came first: the driver fails on its own when it is interrupted in an answer."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _failed(error: Exception) -> int:

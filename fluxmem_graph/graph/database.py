@@ -1,8 +1,8 @@
 """One connection to Neo4j: statements in, plain Python values out, driver errors made ours."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import neo4j
 from neo4j.exceptions import (
@@ -23,23 +23,9 @@ from neo4j.vector import Vector
 
 from fluxmem_graph.errors import ConfigurationError, Conflict, DatabaseError, InvalidInput, Unavailable
 from fluxmem_graph.protocols import FloatMatrix
-from fluxmem_graph.statements import Catalogue, Statement, load_catalogue
+from fluxmem_graph.statements import Statement, load_catalogue
 
-T = TypeVar("T")
 Row = dict[str, Any]
-
-
-class Transaction:
-    """Runs statements inside one managed transaction."""
-
-    def __init__(self, transaction: neo4j.ManagedTransaction, catalogue: Catalogue) -> None:
-        self._transaction = transaction
-        self._catalogue = catalogue
-
-    def run(self, name: str, /, **arguments: Any) -> list[Row]:
-        """Run a statement of the catalogue and return its rows."""
-        statement = self._catalogue[name]
-        return _rows(self._transaction.run(statement.body, statement.bind(**arguments)))
 
 
 class Database:
@@ -92,11 +78,6 @@ class Database:
                 database_=self.database,
                 result_transformer_=_rows,
             )
-
-    def write(self, work: Callable[[Transaction], T]) -> T:
-        """Run several statements as one transaction; `work` may be called again after a retry."""
-        with _our_errors(self.uri), self._session() as session:
-            return session.execute_write(lambda tx: work(Transaction(tx, self.catalogue)))
 
     def apply(self, statements: Sequence[str], **parameters: Any) -> None:
         """Run schema commands one by one, each in a transaction of its own."""

@@ -54,5 +54,5 @@ def entry(hit: Hit) -> str:
         id=hit.id,
         source=hit.source,
         speaker=hit.speaker,
-        time=hit.occurred_at.isoformat() if hit.occurred_at else None,
+        time=f"{hit.occurred_at:%Y-%m-%dT%H:%MZ}" if hit.occurred_at else None,
     )

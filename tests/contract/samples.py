@@ -36,6 +36,7 @@ def by_hand(tenant: str) -> dict[str, dict[str, Any]]:
         "fluxmem.match": {"tags": ["topic=s:tea"]},
         "fluxmem.episode": {"id": f"{tenant}-episode"},
         "fluxmem.candidates": {"text": "Does Ada like fact 2?"},
+        "fluxmem.context": {"observation": "Does Ada like fact 2?"},
         "fluxmem.spread": {"ids": [memory_id(tenant, 1), memory_id(tenant, 3)], "scores": [0.9, 0.2]},
     }
 
