@@ -1,7 +1,7 @@
 """The graph as neomodel classes, for applications that want objects; the schema belongs to `cypher/schema`.
 
-Set `neomodel.get_config().database_url` first. Reading and following links is what these are for: writes go through
-`FluxMem` or `CALL fluxmem.*`, which keep the log and the vectors.
+Set `neomodel.get_config().database_url` first. These are for reading and for following links: writes go
+through `FluxMem` or `CALL fluxmem.*`, which keep the log and the vectors.
 """
 
 from neomodel import (

@@ -15,7 +15,8 @@ README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 def blocks(language: str) -> list[str]:
     """Return the code blocks of a language."""
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    return [code for kind, code in found if kind == language]
 
 
 def environment(settings: Settings) -> dict[str, str]:
@@ -53,7 +54,7 @@ def test_cypher_finds_what_python_stored(server_settings: Settings) -> None:
 
 def commands() -> list[str]:
     """Return the command lines that need nothing but a server."""
-    lines = [line for block in re.findall(r"```\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+    lines = [line for block in blocks("") for line in block.splitlines()]
     return [line for line in lines if line.startswith("fluxmem ") and "chats/" not in line]
 
 
