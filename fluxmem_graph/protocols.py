@@ -1,7 +1,7 @@
 """What the engine asks of its models: any object with these members will do."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,3 @@ class LLM(Protocol):
 
     def ask(self, system: str, user: str, schema: type[ModelT]) -> ModelT:
         """Return an instance of `schema`; one repair turn, then LLMError."""
-
-
-JsonObject = dict[str, Any]

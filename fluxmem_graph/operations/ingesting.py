@@ -11,7 +11,7 @@ from fluxmem_graph.errors import InvalidInput
 from fluxmem_graph.graph.database import Database, vectors
 from fluxmem_graph.ingest import Item
 from fluxmem_graph.operations.embedded import embed_episodes, embed_memories
-from fluxmem_graph.operations.rows import episode_row, memory_row, new_id
+from fluxmem_graph.operations.rows import cleaned, episode_row, memory_row, new_id
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Failure, IngestReport, NewEpisode, NewMemory
 
@@ -96,7 +96,7 @@ class Ingest:
         return rows, kept
 
     def _memory_row(self, memory: NewMemory) -> dict[str, Any]:
-        row = memory_row(memory, self._speakers)
+        row = memory_row(cleaned(memory), self._speakers)
         if memory.session is not None:
             place = (memory.source, memory.session)
             row["previous_key"] = self._last_key.get(place)

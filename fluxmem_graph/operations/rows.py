@@ -75,11 +75,10 @@ def check_success(success: float | None) -> None:
 
 
 def memory_row(memory: NewMemory, speakers: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Return the row for `fluxmem.create`, without its vector; `speakers` are no entities.
+    """Return the row for `fluxmem.create` of a `cleaned` memory, without its vector.
 
-    Raises InvalidInput.
+    `speakers` are no entities. Raises InvalidInput.
     """
-    memory = cleaned(memory)
     metadata, tags = encode_metadata(memory.metadata)
     state = {
         "key": memory_key(memory.source, memory.external_id, memory.content),
