@@ -1,81 +1,77 @@
-"""Speed of activation and ingest, as ratios within one run on one server.
+"""Speed of activation and ingest, and recall of the vector index, as ratios within one run on one server.
 
-    python benchmarks/latency.py [--size 10000] [--tenants 100] [--seed 0]
+    python benchmarks/latency.py [--size 10000] [--tenants 100] [--rounds 200] [--seed 0]
 
-Vectors and texts are perturbed copies of turns made up here; namespaces are fresh and erased at the end.
+A tenth of the size is compared with the size. Server and embedder are those of the settings; corpus.py says
+what is stored. Namespaces are fresh, and erased at the end.
 """
 
 import argparse
 import json
 import random
+import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Any
 
-import numpy as np
-
+from benchmarks.corpus import Base, PerturbedEmbedder, make_bases, make_turns
 from fluxmem_graph import FluxMem, NewMemory, load_settings
-from fluxmem_graph.embedding import HashingEmbedder
+from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.evaluation.environment import environment
 from fluxmem_graph.graph.database import vectors
 from fluxmem_graph.operations.ingesting import Ingest
 from fluxmem_graph.operations.namespaces import Namespaces
-from fluxmem_graph.protocols import FloatMatrix
+from fluxmem_graph.operations.rows import labelled
+from fluxmem_graph.protocols import Embedder
 
-PLACES = ["Lisbon", "Oslo", "Kyoto", "Quito", "Cairo", "Perth", "Turin", "Bergen", "Lima", "Accra"]
-THINGS = [
-    "kayak",
-    "violin",
-    "garden",
-    "marathon",
-    "painting",
-    "bakery",
-    "telescope",
-    "novel",
-    "quilt",
-    "canoe",
-]
-VERBS = ["bought", "sold", "lost", "found", "repaired", "drew", "studied", "praised", "borrowed", "hid"]
+BASES = 1000
+WARM_UP = 20
+TENANT_SIZE = 100
+RECALL_QUERIES = 30
+INGESTED = 2048
+REPEATS = 3
 CALL = "CALL fluxmem.activate($namespace, $text, $vector)"
+EXACT = """CYPHER 25
+MATCH (memory:Memory)
+WHERE memory.namespace = $namespace AND memory.id IS NOT NULL AND memory.status = 'active'
+RETURN memory.id AS id
+ORDER BY vector.similarity.cosine(memory.embedding, $embedding) DESC LIMIT $topK"""
 BARE_CREATE = """CYPHER 25
 UNWIND $rows AS row
-CREATE (memory:BenchmarkFloor:Memory {namespace: $namespace, id: row.id, key: row.key, layer: 'semantic',
-  status: 'active', content: row.content, text: row.text})
+CREATE (memory:Memory {namespace: $namespace, id: row.id, key: row.id, layer: 'semantic',
+  status: 'active', content: row.text, text: row.text})
 WITH memory, row
 CALL db.create.setNodeVectorProperty(memory, 'embedding', toFloatList(row.embedding))"""
 
 
-class RandomEmbedder:
-    """Costs nothing: unit vectors around as many centres as there are topics."""
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all measurements share; `fresh` names a namespace that will be erased."""
 
-    def __init__(self, like: HashingEmbedder, seed: int) -> None:
-        """Take name and dimension from the database's own embedder."""
-        self.name, self.dimension = like.name, like.dimension
-        self._random = np.random.default_rng(seed)
-        self._centres = self._random.normal(size=(64, self.dimension))
+    memory: FluxMem
+    real: Embedder
+    perturbed: PerturbedEmbedder
+    bases: Sequence[Base]
+    fresh: Callable[[], str]
+    seed: int
 
-    def embed(self, texts: Any) -> FloatMatrix:
-        """Return an array of shape (len(texts), dimension)."""
-        centres = self._centres[self._random.integers(0, 64, len(texts))]
-        rows = centres + 0.8 * self._random.normal(size=(len(texts), self.dimension))
-        unit: FloatMatrix = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-        return unit
+    def turns(self, count: int, *, other: int = 0) -> Iterator[NewMemory]:
+        """Yield turns; another `other` gives others."""
+        return make_turns(self.bases, count, self.seed + other)
+
+    def questions(self, count: int, *, other: int = 0) -> list[str]:
+        """Return questions about the bases, in a random order that `other` changes."""
+        return random.Random(self.seed + other).choices([base.question for base in self.bases], k=count)
 
 
-def turns(count: int, seed: int) -> Iterator[NewMemory]:
-    """Yield made-up dialogue turns in sessions of 20."""
-    pick = random.Random(seed)
-    for number in range(count):
-        text = (
-            f"I {pick.choice(VERBS)} a {pick.choice(THINGS)} in {pick.choice(PLACES)} and later "
-            f"{pick.choice(VERBS)} the {pick.choice(THINGS)} number {pick.randrange(10_000)}."
-        )
-        yield NewMemory(
-            text, f"t{number}", "benchmark", pick.choice(["Ada", "Bo"]), session=str(number // 20)
-        )
+def say(message: str) -> None:
+    """Tell on stderr what goes on; stdout is for the result."""
+    print(f"{time.strftime('%H:%M:%S')} {message}", file=sys.stderr, flush=True)
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -85,103 +81,159 @@ def timed(work: Callable[[], object]) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def query_times(memory: FluxMem, embedder: RandomEmbedder, rounds: int, seed: int) -> dict[str, float]:
+@contextmanager
+def erased_at_the_end(memory: FluxMem) -> Iterator[Callable[[], str]]:
+    """Give a maker of namespaces; erase what it made and the memory's own in the end, also after an error."""
+    names = [memory.namespace]
+
+    def fresh() -> str:
+        names.append(f"benchmark-{uuid.uuid4().hex}")
+        return names[-1]
+
+    try:
+        yield fresh
+    finally:
+        say(f"erasing {len(names)} namespaces")
+        for name in names:
+            Namespaces(memory.database).erase(name)
+
+
+def query_times(bench: Bench, rounds: int, other: int) -> dict[str, float]:
     """Return p50 in milliseconds of each kind of query, interleaved so that noise hits all alike."""
-    pick = random.Random(seed)
-    times: dict[str, list[float]] = {"vector": [], "CALL activate": [], "python activate": []}
-    namespace, database = memory.namespace, memory.database
-    for turn in range(rounds + 20):
-        text = f"Who {pick.choice(VERBS)} a {pick.choice(THINGS)} in {pick.choice(PLACES)}?"
-        row = embedder.embed([text])
+    memory, times = bench.memory, dict[str, list[float]]()
+    search = memory.database.catalogue["fluxmem.search"].body
+    for turn, text in enumerate(bench.questions(rounds + WARM_UP, other=other)):
+        row = bench.perturbed.embed([text])
         vector, plain = vectors(row)[0], row[0].tolist()
-        activate = memory.formation.activate_vector
+        call = partial(memory.database.call, namespace=memory.namespace)
         measured = {
-            "vector": timed(
-                partial(database.run, "fluxmem.search", namespace=namespace, embedding=vector, topK=10)
+            "vector": timed(partial(call, search, embedding=vector, topK=10)),
+            "CALL activate": timed(partial(call, CALL, text=text, vector=plain)),
+            "python activate": timed(
+                partial(memory.formation.activate_vector, text, vector, top_k=10, where={})
             ),
-            "CALL activate": timed(
-                partial(database.call, CALL, namespace=namespace, text=text, vector=plain)
-            ),
-            "python activate": timed(partial(activate, text, vector, top_k=10, where={})),
         }
-        if turn >= 20:
-            for name, value in measured.items():
-                times[name].append(value)
+        for name, value in measured.items():
+            if turn >= WARM_UP:
+                times.setdefault(name, []).append(value)
     return {name: median(values) for name, values in times.items()}
 
 
-def ingest_rates(memory: FluxMem, embedder: RandomEmbedder, count: int, seed: int) -> dict[str, float]:
-    """Return memories per second, without embedding: bare nodes, and ingest with log, entities and order."""
-    rates: dict[str, list[float]] = {"bare nodes": [], "ingest": []}
-    for repeat in range(3):
-        items = list(turns(count, seed + repeat))
-        bare = f"bench-{uuid.uuid4().hex}"
+def index_recall(bench: Bench, top_k: int) -> float:
+    """Return the share of the exact nearest memories that the index finds."""
+    memory, found = bench.memory, 0
+    for vector in vectors(bench.perturbed.embed(bench.questions(RECALL_QUERIES, other=9))):
+        about = {"namespace": memory.namespace, "embedding": vector, "topK": top_k}
+        nearest = {row["id"] for row in memory.database.call(EXACT, **about)}
+        found += len(nearest & {row["id"] for row in memory.database.run("fluxmem.search", **about)})
+    return found / (top_k * RECALL_QUERIES)
+
+
+def against_bare_nodes(bench: Bench) -> dict[str, float]:
+    """Return memories per second without embedding: bare nodes, and ingest with log, entities and order."""
+    pairs = []
+    for repeat in range(REPEATS):
+        items = list(bench.turns(INGESTED, other=repeat))
+        matrix = vectors(bench.perturbed.embed([item.content for item in items]))
         rows = [
-            {"id": str(n), "key": str(n), "content": item.content, "text": item.content, "embedding": vector}
-            for n, (item, vector) in enumerate(
-                zip(items, vectors(embedder.embed([item.content for item in items])), strict=True)
-            )
+            {"id": str(number), "text": item.content, "embedding": vector}
+            for number, (item, vector) in enumerate(zip(items, matrix, strict=True))
         ]
-        rates["bare nodes"].append(count / timed(partial(write_bare, memory, bare, rows)) * 1000)
-        Namespaces(memory.database).erase(bare)
-        name = f"bench-{uuid.uuid4().hex}"
-        run = Ingest(memory.database, embedder, name, "benchmark")
-        rates["ingest"].append(count / timed(partial(run.run, items)) * 1000)
-        Namespaces(memory.database).erase(name)
-    return {name: median(values) for name, values in rates.items()}
+        bare = timed(partial(write_bare, bench, rows))
+        pairs.append((bare, timed(partial(ingest, bench, bench.perturbed, items))))
+    return rates("bare nodes", "ingest", pairs)
 
 
-def write_bare(memory: FluxMem, namespace: str, rows: list[dict[str, Any]]) -> None:
+def against_embedder(bench: Bench) -> dict[str, float]:
+    """Return memories per second: the embedder alone on their texts, and ingest with that embedder."""
+    pairs = []
+    for repeat in range(REPEATS):
+        items = list(bench.turns(INGESTED, other=repeat))
+        alone = timed(partial(bench.real.embed, [labelled(item) for item in items]))
+        pairs.append((alone, timed(partial(ingest, bench, bench.real, items))))
+    return rates("embedder alone", "ingest", pairs)
+
+
+def rates(first: str, second: str, pairs: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """Return both rates, and the second as a share of the first, as medians over pairs of milliseconds."""
+    return {
+        first: median(1000 * INGESTED / before for before, _ in pairs),
+        second: median(1000 * INGESTED / after for _, after in pairs),
+        "share": median(before / after for before, after in pairs),
+    }
+
+
+def write_bare(bench: Bench, rows: list[dict[str, Any]]) -> None:
     """Write nodes with the same vectors and texts, and nothing else, in batches of 512."""
+    namespace = bench.fresh()
     for start in range(0, len(rows), 512):
-        memory.database.call(BARE_CREATE, namespace=namespace, rows=rows[start : start + 512])
+        bench.memory.database.call(BARE_CREATE, namespace=namespace, rows=rows[start : start + 512])
+
+
+def ingest(bench: Bench, embedder: Embedder, items: Sequence[NewMemory]) -> None:
+    """Store the items in a namespace of their own."""
+    Ingest(bench.memory.database, embedder, bench.fresh(), "benchmark").run(items)
+
+
+def measure(bench: Bench, size: int, tenants: int, rounds: int) -> dict[str, Any]:
+    """Return times, rates and their ratios."""
+    small, times = size // 10, []
+    for count in (small, size):
+        say(f"storing {count} memories and querying them")
+        bench.memory.ingest(bench.turns(count))
+        times.append(query_times(bench, rounds, count))
+    say(f"adding {tenants - 1} tenants and querying again")
+    for _ in range(tenants - 1):
+        ingest(bench, bench.perturbed, list(bench.turns(TENANT_SIZE)))
+    times.append(query_times(bench, rounds, tenants))
+    say(f"comparing {RECALL_QUERIES} searches with exact scans")
+    recall = index_recall(bench, 10)
+    say("ingesting without a model, and bare nodes")
+    bare = against_bare_nodes(bench)
+    say(f"ingesting with {bench.real.name}, and that alone")
+    embedded = against_embedder(bench)
+    names = [f"{small} memories", f"{size} memories", f"{size} memories, {tenants} tenants"]
+    return {
+        "milliseconds": dict(zip(names, times, strict=True)),
+        "memories per second, without embedding": bare,
+        "memories per second, with embedding": embedded,
+        "ratios": ratios(*times)
+        | {
+            "recall@10 of the index": recall,
+            "ingest / bare nodes": bare["share"],
+            "ingest / embedder alone": embedded["share"],
+        },
+    }
+
+
+def ratios(small: dict[str, float], full: dict[str, float], many: dict[str, float]) -> dict[str, float]:
+    """Return what of the times holds on other machines too."""
+    call = "CALL activate"
+    return {
+        "CALL activate / vector": full[call] / full["vector"],
+        "python activate / vector": full["python activate"] / full["vector"],
+        "CALL activate, ten times the memories": full[call] / small[call],
+        "CALL activate, all tenants / one": many[call] / full[call],
+    }
 
 
 def main() -> None:
     """Measure and print one JSON document."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--size", type=int, default=10_000)
     parser.add_argument("--tenants", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    namespace = f"bench-{uuid.uuid4().hex}"
-    embedder = RandomEmbedder(HashingEmbedder(), options.seed)
-    settings = load_settings(namespace=namespace, embedder="hashing")
-    with FluxMem.connect(settings, embedder=embedder) as memory:
-        others = [f"{namespace}-{n}" for n in range(options.tenants - 1)]
-        try:
-            result = measure(memory, embedder, others, options)
-        finally:
-            for name in (namespace, *others):
-                Namespaces(memory.database).erase(name)
-    print(json.dumps({**result, "environment": environment(options.seed)}, indent=2))
-
-
-def measure(
-    memory: FluxMem, embedder: RandomEmbedder, others: list[str], options: argparse.Namespace
-) -> dict[str, Any]:
-    """Return times, rates and their ratios."""
-    small = options.size // 10
-    memory.ingest(turns(small, options.seed))
-    result: dict[str, Any] = {f"{small} memories": query_times(memory, embedder, options.rounds, 1)}
-    memory.ingest(turns(options.size, options.seed))
-    result[f"{options.size} memories"] = query_times(memory, embedder, options.rounds, 2)
-    for name in others:
-        Ingest(memory.database, embedder, name, "benchmark").run(turns(100, options.seed))
-    result[f"{options.size} memories, {len(others) + 1} tenants"] = query_times(
-        memory, embedder, options.rounds, 3
-    )
-    result["memories per second"] = ingest_rates(memory, embedder, 2048, options.seed)
-    first, large, many = list(result)[:3]
-    result["ratios"] = {
-        **{name: result[large][name] / result[large]["vector"] for name in result[large]},
-        "activate, ten times the memories": result[large]["CALL activate"] / result[first]["CALL activate"],
-        "activate, many tenants": result[many]["CALL activate"] / result[large]["CALL activate"],
-        "ingest against bare nodes": result["memories per second"]["ingest"]
-        / result["memories per second"]["bare nodes"],
-    }
-    return result
+    settings = load_settings(namespace=f"benchmark-{uuid.uuid4().hex}")
+    say(f"embedding {BASES} turns and questions with {settings.embedder}")
+    bases, real = make_bases(BASES, options.seed), load_embedder(settings)
+    perturbed = PerturbedEmbedder(real, bases, options.seed)
+    with FluxMem.connect(settings, embedder=perturbed) as memory, erased_at_the_end(memory) as fresh:
+        bench = Bench(memory, real, perturbed, bases, fresh, options.seed)
+        result = measure(bench, options.size, options.tenants, options.rounds)
+    used = {"embedder": real.name, "environment": environment(options.seed)}
+    print(json.dumps({**vars(options), **result, **used}, indent=2))
 
 
 if __name__ == "__main__":

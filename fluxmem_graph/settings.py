@@ -29,16 +29,44 @@ class RetrievalSettings(BaseModel):
     named: float = Field(0.5, ge=0, description="Added when the query names a passage's title.")
     title: float = Field(0.7, ge=0, description="What a passage passes to one whose title it mentions.")
     entity: float = Field(0.4, ge=0, description="What a memory passes to one with a name in common.")
-    support: float = Field(1.0, ge=0, description="What a similar episode adds to the facts it rested on.")
+    associated: float = Field(0.5, ge=0, description="What a fact passes to one that it was used with.")
+    support: float = Field(2.0, ge=0, description="What an episode of the same task adds to its facts.")
+    topic: float = Field(
+        1.2, ge=0, description="What a related episode adds to what it was found to be about."
+    )
+    same: float = Field(0.75, ge=-1, lt=1, description="Similarity from which an episode's task is the same.")
+    related: float = Field(0.25, ge=-1, lt=1, description="Similarity from which an episode is related.")
+    half_life_days: float = Field(90, gt=0, description="Age at which a tentative link counts half.")
     hub: int = Field(200, ge=1, description="Entities with more mentions than this pass nothing on.")
     episodes: int = Field(3, ge=0, description="How many similar episodes are brought back.")
+
+
+class StreamSettings(BaseModel):
+    """When a message of a stream opens an episode; the values of `benchmarks/sweeps/streams.py`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    idle_minutes: float = Field(30, gt=0, description="Pause after which an episode is over.")
+    similarity: float = Field(
+        0.45,
+        ge=-1,
+        le=1,
+        description="Cosine to the nearest of the last messages below which a topic is new; -1: never.",
+    )
+    window: int = Field(6, ge=1, description="How many last messages a new one is compared with.")
+    shortest: int = Field(6, ge=1, description="Steps before which no topic shift is looked for.")
 
 
 class Settings(BaseSettings):
     """Settings from arguments, then `FLUXMEM_*` and `NEO4J_*` variables, then defaults."""
 
     model_config = SettingsConfigDict(
-        env_prefix="FLUXMEM_", env_nested_delimiter="__", extra="ignore", frozen=True, populate_by_name=True
+        env_prefix="FLUXMEM_",
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
     )
 
     # Database: an own server when `neo4j_uri` is set, else the embedded one of `profile`.
@@ -68,6 +96,7 @@ class Settings(BaseSettings):
     )
     embed_batch: int = Field(32, ge=1)
     retrieval: RetrievalSettings = RetrievalSettings()
+    stream: StreamSettings = StreamSettings()
     llm_model: str | None = Field(None, description="Model of the OpenAI-compatible endpoint; unset: no LLM.")
     openai_base_url: str | None = Field(
         None, validation_alias=AliasChoices("openai_base_url", "OPENAI_BASE_URL")

@@ -1,11 +1,11 @@
-"""Measuring retrieval on data with known answers."""
+"""Measuring the memory on data with known answers."""
 
 import functools
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 import typer
 
@@ -21,19 +21,37 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT: Final = "-"
 
+PathArgument = Annotated[
+    Path, typer.Argument(help="A folder with questions.jsonl and turns.jsonl or corpus.jsonl, or of such.")
+]
+JsonFileOption = Annotated[
+    str | None, typer.Option("--json", metavar="FILE", help="Write the figures there; `-` prints them.")
+]
+PlotOption = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw the figures as a PNG file.")
+]
+
+
+class Report(Protocol):
+    """The figures of an evaluation."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all figures."""
+
+    def columns(self) -> list[str]:
+        """Return the headings of a table of the main ones."""
+
+    def rows(self) -> list[list[str]]:
+        """Return that table."""
+
 
 def retrieval(
-    path: Annotated[
-        Path,
-        typer.Argument(help="A folder with questions.jsonl and turns.jsonl or corpus.jsonl, or of such."),
-    ],
+    path: PathArgument,
     systems: Annotated[
         str, typer.Option(metavar="NAME,...", help="Any of fluxmem, dense, bm25, hybrid.")
     ] = "fluxmem,dense,bm25,hybrid",
     top_k: Annotated[str, typer.Option("--top-k", "-k", metavar="K,...", help="Cut-offs.")] = "5,10,20",
-    json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write the figures there; `-` prints them.")
-    ] = None,
+    json_file: JsonFileOption = None,
     seed: Annotated[int, typer.Option(help="Recorded with the figures; retrieval draws nothing.")] = 0,
 ) -> None:
     """Compare systems by the evidence that they find.
@@ -45,7 +63,7 @@ def retrieval(
     from fluxmem_graph.settings import load_settings
 
     cut_offs = _cut_offs(top_k)
-    _check_writable(json_file)
+    _check_writable(json_file, "--json")
     settings = load_settings()
     factories = _factories(read_words(systems), settings, load_embedder(settings))
     with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
@@ -56,12 +74,94 @@ def retrieval(
             _described(settings, path, seed),
             lambda label, done, total: tick(done, total, label),
         )
+    if report.missing_evidence:
+        note(f"{report.missing_evidence} gold labels name no document; they count as not found")
+    _show(report, json_file, f"{report.questions} questions of {path}")
+
+
+def refinement(path: PathArgument, json_file: JsonFileOption = None, plot: PlotOption = None) -> None:
+    """Measure how many failures refinement repairs.
+
+    Five rounds against two baselines with as many looks at ten memories: paging down a ranking, and down that
+    of question and correction. The user says success or failure and the right answer, never ids.
+    """
+    from fluxmem_graph.embedding import load_embedder
+    from fluxmem_graph.evaluation.plots import refinement_figure
+    from fluxmem_graph.evaluation.refinement import run_refinement
+
+    settings = _ready(path, json_file, plot)
+    with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
+        report = run_refinement(
+            path,
+            settings,
+            load_embedder(settings),
+            _described(settings, path, seed=0),
+            lambda label, done, total: tick(done, total, label),
+        )
+    _draw(refinement_figure, report, plot)
+    _show(report, json_file, f"share of questions of {path} solved by each round")
+
+
+def learning(
+    path: PathArgument,
+    json_file: JsonFileOption = None,
+    plot: PlotOption = None,
+    shuffle: Annotated[
+        int | None, typer.Option(metavar="SEED", help="Shuffle the questions; file order if not given.")
+    ] = None,
+    wrong: Annotated[float, typer.Option(min=0, max=1, help="Share of feedback that is false.")] = 0.0,
+) -> None:
+    """Measure what one pass of feedback teaches.
+
+    Each question is asked, then answered with success or failure and the right answer, never ids. Reports
+    recall@10 against the same memory frozen, also for the reworded questions after the pass.
+    """
+    from fluxmem_graph.embedding import load_embedder
+    from fluxmem_graph.evaluation.learning import run_learning
+    from fluxmem_graph.evaluation.plots import learning_figure
+
+    settings = _ready(path, json_file, plot)
+    described = {**_described(settings, path, shuffle or 0), "shuffle": shuffle, "wrong": wrong}
+    with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
+        report = run_learning(
+            path,
+            settings,
+            load_embedder(settings),
+            described,
+            shuffle=shuffle,
+            wrong=wrong,
+            progress=lambda label, done, total: tick(done, total, label),
+        )
+    _draw(learning_figure, report, plot)
+    _show(report, json_file, f"recall@10 of questions of {path}")
+
+
+def _ready(path: Path, json_file: str | None, plot: Path | None) -> "Settings":
+    """Return settings with a running server, once all that can be wrong before it was checked."""
+    from fluxmem_graph.evaluation.datasets import load_retrieval_sets
+    from fluxmem_graph.evaluation.plots import check_matplotlib
+    from fluxmem_graph.settings import load_settings
+
+    _check_writable(json_file, "--json")
+    if plot is not None:
+        check_matplotlib()
+        _check_writable(str(plot), "--plot")
+    load_retrieval_sets(path)
+    return with_server(load_settings())
+
+
+def _draw(figure: Callable[[dict[str, Any]], Any], report: Report, plot: Path | None) -> None:
+    from fluxmem_graph.evaluation.plots import save_png
+
+    if plot is not None:
+        save_png(figure(report.to_json()), plot)
+
+
+def _show(report: Report, json_file: str | None, title: str) -> None:
     if json_file == STANDARD_OUTPUT:
         print_json(report.to_json())
         return
-    print_table(report.columns(), report.rows(), title=f"{report.questions} questions of {path}")
-    if report.missing_evidence:
-        note(f"{report.missing_evidence} gold labels name no document; they count as not found")
+    print_table(report.columns(), report.rows(), title=title)
     if json_file is not None:
         Path(json_file).write_text(to_json(report.to_json()) + "\n", encoding="utf-8")
 
@@ -75,17 +175,17 @@ def _cut_offs(text: str) -> list[int]:
         raise ConfigurationError(f"--top-k {text!r}: write numbers such as 5,10,20") from None
 
 
-def _check_writable(json_file: str | None) -> None:
+def _check_writable(file: str | None, option: str) -> None:
     """An hour's figures must not be lost to a wrong path."""
     from fluxmem_graph.errors import ConfigurationError
 
-    if json_file in (None, STANDARD_OUTPUT):
+    if file in (None, STANDARD_OUTPUT):
         return
     try:
-        with Path(str(json_file)).open("a", encoding="utf-8"):
+        with Path(str(file)).open("a", encoding="utf-8"):
             pass
     except OSError as error:
-        raise ConfigurationError(f"--json {json_file}: {error.strerror}") from error
+        raise ConfigurationError(f"{option} {file}: {error.strerror}") from error
 
 
 def _factories(

@@ -10,13 +10,16 @@ import typer
 
 from fluxmem_cli import (
     demo,
+    episodes,
     evaluation,
     ingest,
+    learning,
     log,
     memories,
     procedures,
     retrieval,
     server,
+    streams,
 )
 from fluxmem_cli.output import note
 
@@ -32,21 +35,26 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 eval_app = typer.Typer(help="Measure the memory on data with known answers.", rich_markup_mode=None)
+episode_app = typer.Typer(help="One run of a task, step by step.", rich_markup_mode=None)
 procedures_app = typer.Typer(help="The procedures behind `CALL fluxmem.*`.", rich_markup_mode=None)
 
 _commands: tuple[Callable[..., None], ...] = (
     *(server.up, server.down, server.status, server.browser, server.migrate),
     *(memories.add, memories.show, memories.edit, memories.forget, memories.stats),
     *(ingest.ingest, retrieval.search, retrieval.activate, retrieval.context),
+    *(streams.observe, streams.episodes),
+    *(learning.feedback, learning.refine, learning.links, learning.explain),
     *(log.log, log.undo, demo.demo),
 )
 for _command in _commands:
     app.command()(_command)
-eval_app.command()(evaluation.retrieval)
-# With a callback, the only command of a group still has to be named.
-eval_app.callback()(lambda: None)
+for _command in (evaluation.retrieval, evaluation.refinement, evaluation.learning):
+    eval_app.command()(_command)
+for _command in (episodes.start, episodes.step, episodes.end, episodes.show, streams.split, streams.merge):
+    episode_app.command()(_command)
 procedures_app.command("list")(procedures.list_procedures)
 procedures_app.command("build")(procedures.build)
+app.add_typer(episode_app, name="episode")
 app.add_typer(eval_app, name="eval")
 app.add_typer(procedures_app, name="procedures")
 

@@ -70,7 +70,10 @@ def context(
     text = read_text(observation)
     with open_memory(namespace) as memory:
         made = memory.context(text, task=task, budget=budget, top_k=top_k, where=filters)
-    print_json(made) if as_json else print_text(made.text)
+    if as_json:
+        print_json({"text": made.text, "cited": made.cited, "tokens": made.tokens})
+    else:
+        print_text(made.text)
 
 
 def print_activation(found: "Activation", explain: bool) -> None:

@@ -7,8 +7,9 @@
 // the best ten pass score along the names that they share and along learned links, each memory taking its best
 // offer; similar episodes raise or lower the facts that supported them.
 // With a null embedding words and links answer alone, and `dense` is null in every row.
-// `options` overrides the weights: dense, sparse, neighbour, session, speaker, named, title, entity, support; hub
-// (the degree above which an entity is skipped) and episodes (how many).
+// `options` overrides the weights: dense, sparse, neighbour, session, speaker, named, title, entity, associated,
+// support, topic; same and related (similarity of an episode from which its links count), half_life_days (of
+// tentative links), hub (the degree above which an entity is skipped) and episodes (how many come back).
 //
 // mode: READ
 CYPHER 25
@@ -22,14 +23,16 @@ WITH tenant, marked, [word IN split(reduce(line = '', term IN marked | line + ' 
 WITH tenant, words, marked + [word IN words WHERE NOT word IN marked] AS marked
 // Words that ask and names of speakers tell turns apart badly.
 WITH tenant, words, marked, [term IN marked WHERE NOT term IN coalesce(tenant.speakers, [])
-  AND NOT term IN ['what', 'when', 'where', 'who', 'whom', 'whose', 'which', 'why', 'how', 'did',
+  AND NOT term IN ['a', 'an', 'and', 'are', 'as', 'at', 'be', 'but', 'by', 'for', 'if', 'in', 'into', 'is', 'it', 'no', 'not',
+  'of', 'on', 'or', 'such', 'that', 'the', 'their', 'then', 'there', 'these', 'they', 'this', 'to', 'was', 'will', 'with',
+  'what', 'when', 'where', 'who', 'whom', 'whose', 'which', 'why', 'how', 'did',
   'do', 'does', 'done', 'doing', 'has', 'have', 'had', 'been', 'were', 'being', 'am', 'would', 'could', 'should', 'can',
   'may', 'might', 'he', 'she', 'his', 'her', 'him', 'them', 'you', 'your', 'i', 'me', 'my', 'we', 'our', 'us', 'from',
   'about', 'after', 'before', 'during', 'than', 'so', 'its']] AS telling
-WITH tenant, words,
+WITH tenant, words, telling,
   reduce(line = '', term IN CASE telling WHEN [] THEN marked ELSE telling END | line + ' ' + replace(term, ':', '\\:')) AS terms,
   reduce(line = ' ', word IN words | line + word + ' ') AS line
-WITH words, line, CASE terms WHEN '' THEN 'namespace_key:none' ELSE '+namespace_key:' + tenant.key
+WITH words, line, telling, coalesce(tenant.speakers, []) AS speakers, CASE terms WHEN '' THEN 'namespace_key:none' ELSE '+namespace_key:' + tenant.key
   + '^0 +layer:semantic^0 +status:active^0 +text:(' + terms + ')' END AS query
 CALL (words, query) {
   CALL (words, query) {
@@ -81,19 +84,24 @@ CALL (words, query) {
   RETURN collect({memory: memory, cosine: cosine, lucene: lucene, named: named}) AS pool, min(cosine) AS lowest,
     max(cosine) - min(cosine) AS width, min(lucene) AS least, max(lucene) - min(lucene) AS breadth
 }
-CALL () {
-  WITH * WHERE $embedding IS NOT NULL AND coalesce($options.episodes, 3) > 0
+CALL (speakers, telling) {
+  WITH * WHERE $embedding IS NOT NULL
   MATCH (episode:Memory)
     SEARCH episode IN (
       VECTOR INDEX memory_embedding FOR $embedding
       WHERE episode.namespace = $namespace AND episode.layer = 'episodic' AND episode.status = 'active'
-      LIMIT 10
+      LIMIT 20
     ) SCORE AS score
-  WITH episode, 2 * score - 1 AS similarity ORDER BY similarity DESC LIMIT coalesce($options.episodes, 3)
-  RETURN collect({memory: episode, score: similarity, dense: similarity}) AS episodes
+  WITH episode, 2 * score - 1 AS cosine, [word IN coalesce(episode.words, []) WHERE NOT word IN speakers] AS theirs
+  WITH episode, cosine, theirs, size([word IN theirs WHERE word IN telling]) AS common
+  // Vectors alone take two questions about one thing for the same question.
+  WITH episode, CASE WHEN size(theirs) = 0 OR size(telling) = 0 THEN cosine
+    ELSE (2 * cosine + toFloat(common) / (size(theirs) + size(telling) - common)) / 3 END AS similarity
+  ORDER BY similarity DESC, episode.id
+  RETURN collect({memory: episode, score: similarity}) AS similar
 }
 // A signal whose scores are all equal ranks nothing, and its weight goes to the other.
-WITH line, pool, episodes, lowest, least, width, breadth,
+WITH line, pool, similar, lowest, least, width, breadth,
   CASE WHEN width > 0 THEN coalesce($options.dense, 1.0) ELSE 0.0 END AS denseWeight,
   CASE WHEN breadth > 0 THEN coalesce($options.sparse, 1.0) ELSE 0.0 END AS sparseWeight
 CALL (pool, lowest, least, width, breadth, denseWeight, sparseWeight) {
@@ -126,23 +134,23 @@ CALL (scored, sessions, line) {
   }
   WITH sessions, line, memory, head(collect(base)) AS base, max(near) AS near, max(nearby) AS nearby
   WHERE base IS NOT NULL
-  WITH memory, base, line, coalesce($options.neighbour, 0.4) * (near + nearby / 2) + coalesce($options.session, 0.3)
+  WITH memory, base, line, near, nearby, coalesce($options.neighbour, 0.4) * (near + nearby / 2) + coalesce($options.session, 0.3)
     * coalesce(head([entry IN sessions WHERE entry.session = memory.session AND entry.source = memory.source | entry.score]), 0.0)
     AS inherited, memory.speaker IS NOT NULL AND line CONTAINS (' ' + toLower(memory.speaker) + ' ') AS spoken
-  WITH memory, base, inherited, spoken, base.score + inherited
+  WITH memory, base, near, nearby, inherited, spoken, base.score + inherited
     + CASE WHEN spoken THEN coalesce($options.speaker, 0.5) ELSE 0.0 END
     + CASE WHEN base.named IS NOT NULL THEN coalesce($options.named, 0.5) ELSE 0.0 END AS score
   ORDER BY score DESC, memory.id
   RETURN collect({memory: memory, score: score, dense: base.dense, sparse: base.sparse, inherited: inherited,
-    path: CASE WHEN inherited > 0 THEN ['near in time'] ELSE [] END
+    path: CASE WHEN near + nearby > 0 THEN ['near in time'] ELSE [] END
       + CASE WHEN spoken THEN ['said by ' + memory.speaker] ELSE [] END
       + CASE WHEN base.named IS NOT NULL THEN ['named ' + base.named] ELSE [] END}) AS reached
 }
 // The best pass score on along shared names and learned links; a hub's share is small, and a crowd's nothing.
-CALL (reached, episodes) {
-  CALL (reached, episodes) {
+CALL (reached, similar) {
+  CALL (reached, similar) {
     UNWIND reached AS entry
-    RETURN entry.memory AS memory, entry AS base, 0.0 AS support, null AS way, 0.0 AS gain
+    RETURN entry.memory AS memory, entry AS base, 0.0 AS lift, 0.0 AS topic, null AS way, 0.0 AS gain
     UNION ALL
     UNWIND reached[..10] AS entry
     WITH entry.memory AS seed, entry.score AS score
@@ -151,7 +159,7 @@ CALL (reached, episodes) {
     WHERE degree > 1 AND degree <= coalesce($options.hub, 200)
     MATCH (entity)<-[back:MENTIONS|ABOUT]-(memory:Memory)
     WHERE memory <> seed AND memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
-    RETURN memory, null AS base, 0.0 AS support, seed.id + ' → ' + entity.name AS way,
+    RETURN memory, null AS base, 0.0 AS lift, 0.0 AS topic, seed.id + ' → ' + entity.name AS way,
       CASE WHEN back:ABOUT AND link:MENTIONS THEN coalesce($options.title, 0.7)
         ELSE coalesce($options.entity, 0.4) END * score * log(3) / log(1 + degree) AS gain
     UNION ALL
@@ -160,25 +168,40 @@ CALL (reached, episodes) {
     MATCH (seed)-[link:ASSOCIATED]-(memory:Memory)
     WHERE memory.layer = 'semantic' AND memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
     WITH seed, score, link, memory ORDER BY link.weight DESC LIMIT 50
-    RETURN memory, null AS base, 0.0 AS support, seed.id + ' → associated' AS way, link.weight * score AS gain
+    RETURN memory, null AS base, 0.0 AS lift, 0.0 AS topic, seed.id + ' → associated' AS way,
+      coalesce($options.associated, 0.5) * (2 * link.weight - 1) * score AS gain
     UNION ALL
-    UNWIND episodes AS entry
-    WITH entry.memory AS episode, entry.score AS similarity
+    // What supported the same task before; the posterior's distance from its prior, 1 after one success.
+    UNWIND similar AS entry
+    WITH entry.memory AS episode, (entry.score - coalesce($options.same, 0.75)) / (1 - coalesce($options.same, 0.75)) AS closeness
+    WHERE closeness > 0
     MATCH (memory:Memory)-[link:SUPPORTS]->(episode)
     WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
-    WITH episode, similarity, memory, link ORDER BY link.weight DESC LIMIT 50
-    RETURN memory, null AS base, coalesce($options.support, 1.0) * similarity * (link.weight - 0.5) AS support,
-      'supported ' + episode.id AS way, 0.0 AS gain
+    WITH episode, memory, coalesce($options.support, 2.0) * closeness * 6 * (link.weight - 0.5) AS lift
+    ORDER BY abs(lift) DESC LIMIT 500
+    RETURN memory, null AS base, lift, 0.0 AS topic, 'supported ' + episode.id AS way, 0.0 AS gain
+    UNION ALL
+    // What a related task was found to be about; tentative links fade, and are never deleted by time.
+    UNWIND similar AS entry
+    WITH entry.memory AS episode, (entry.score - coalesce($options.related, 0.25)) / (1 - coalesce($options.related, 0.25)) AS closeness
+    WHERE closeness > 0
+    MATCH (memory:Memory)-[link:ASSOCIATED]->(episode)
+    WHERE memory.layer = 'semantic' AND memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
+    WITH episode, memory, coalesce($options.topic, 1.2) * closeness * 6 * (link.weight - 0.5) * CASE WHEN link.tentative
+      THEN 0.5 ^ (duration.inDays(link.updated_at, datetime()).days / coalesce($options.half_life_days, 90.0)) ELSE 1.0 END AS topic
+    ORDER BY abs(topic) DESC LIMIT 500
+    RETURN memory, null AS base, 0.0 AS lift, topic, 'associated with ' + episode.id AS way, 0.0 AS gain
   }
-  WITH memory, head(collect(base)) AS base, sum(support) AS support, max(gain) AS gain,
-    collect([gain, way]) AS ways
-  WITH memory, base, support, gain, ways, coalesce(base.score, 0.0) + gain + support AS score
+  WITH memory, head(collect(base)) AS base, max(gain) AS gain, collect([gain, lift + topic, way]) AS ways,
+    max(CASE WHEN lift > 0 THEN lift ELSE 0.0 END) + min(CASE WHEN lift < 0 THEN lift ELSE 0.0 END) + max(topic) AS learned
+  WITH memory, base, learned, gain, ways, coalesce(base.score, 0.0) + gain + learned AS score
   ORDER BY score DESC, memory.id
   LIMIT $topK
   RETURN collect({memory: memory, score: score, dense: base.dense, sparse: base.sparse,
-    spread: coalesce(base.inherited, 0.0) + gain + support,
-    path: coalesce(base.path, []) + [pair IN ways WHERE pair[0] = gain AND pair[1] IS NOT NULL | pair[1]][..3]}) AS facts
+    spread: coalesce(base.inherited, 0.0) + gain + learned, path: coalesce(base.path, [])
+      + [part IN ways WHERE part[2] IS NOT NULL AND (part[1] <> 0 OR part[0] = gain) | part[2]][..3]}) AS facts
 }
+WITH facts, [entry IN similar[..coalesce($options.episodes, 3)] | {memory: entry.memory, score: entry.score, dense: entry.score}] AS episodes
 CALL (episodes) {
   UNWIND episodes AS entry
   WITH entry.memory AS episode, entry.score AS similarity

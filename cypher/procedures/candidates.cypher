@@ -18,7 +18,9 @@ WITH tenant, marked, [word IN split(reduce(line = '', term IN marked | line + ' 
 WITH tenant, words, marked + [word IN words WHERE NOT word IN marked] AS marked
 // Words that ask and names of speakers tell turns apart badly.
 WITH tenant, words, marked, [term IN marked WHERE NOT term IN coalesce(tenant.speakers, [])
-  AND NOT term IN ['what', 'when', 'where', 'who', 'whom', 'whose', 'which', 'why', 'how', 'did',
+  AND NOT term IN ['a', 'an', 'and', 'are', 'as', 'at', 'be', 'but', 'by', 'for', 'if', 'in', 'into', 'is', 'it', 'no', 'not',
+  'of', 'on', 'or', 'such', 'that', 'the', 'their', 'then', 'there', 'these', 'they', 'this', 'to', 'was', 'will', 'with',
+  'what', 'when', 'where', 'who', 'whom', 'whose', 'which', 'why', 'how', 'did',
   'do', 'does', 'done', 'doing', 'has', 'have', 'had', 'been', 'were', 'being', 'am', 'would', 'could', 'should', 'can',
   'may', 'might', 'he', 'she', 'his', 'her', 'him', 'them', 'you', 'your', 'i', 'me', 'my', 'we', 'our', 'us', 'from',
   'about', 'after', 'before', 'during', 'than', 'so', 'its']] AS telling

@@ -3,7 +3,7 @@
 // Store runs of tasks with their steps, finished or still running, and log each one.
 //
 // An episode is a map: task (required), id, key, external_id, name, content, content_hash, embedding,
-// embedding_model, trajectory_embedding, source, success, outcome, started_at, ended_at, metadata (JSON
+// embedding_model, trajectory_embedding, words (of the task, that carry meaning), source, success, outcome, started_at, ended_at, metadata (JSON
 // text), tags, operation_id, after, steps (maps of id, observation, action, feedback, metadata). Defaults:
 // id is a random UUID, key is the id. Without ended_at it is running: a candidate, found once it has ended.
 //
@@ -23,7 +23,7 @@ MERGE (episode:Memory {namespace: $namespace, key: key})
     episode.status = CASE WHEN row.ended_at IS NULL THEN 'candidate' ELSE 'active' END,
     episode.namespace_key = tenant.key, episode.external_id = row.external_id, episode.task = row.task,
     episode.name = coalesce(row.name, left(row.task, 60)), episode.content = coalesce(row.content, row.task),
-    episode.content_hash = row.content_hash, episode.embedding_model = row.embedding_model,
+    episode.content_hash = row.content_hash, episode.words = coalesce(row.words, []), episode.embedding_model = row.embedding_model,
     episode.source = row.source, episode.success = row.success, episode.outcome = row.outcome,
     episode.started_at = coalesce(row.started_at, now), episode.ended_at = row.ended_at,
     episode.valid_from = coalesce(row.started_at, now), episode.recorded_from = now,

@@ -13,9 +13,9 @@ CALL () {
   WITH * WHERE $id IS NOT NULL
   MATCH (:Memory {namespace: $namespace, id: $id})<-[:TOUCHED]-(operation:Operation)
   WHERE operation.seq < $beforeSeq
-  RETURN operation ORDER BY operation.seq DESC LIMIT $top
+  RETURN DISTINCT operation ORDER BY operation.seq DESC LIMIT $top
 }
 RETURN operation.seq AS seq, operation.id AS id, operation.kind AS kind, operation.actor AS actor,
   operation.reason AS reason, operation.at AS at, operation.run_id AS run_id, operation.before AS before,
-  operation.after AS after, COLLECT { MATCH (operation)-[:TOUCHED]->(node) RETURN node.id ORDER BY node.id } AS touched
+  operation.after AS after, COLLECT { MATCH (operation)-[:TOUCHED]->(node) RETURN DISTINCT node.id ORDER BY node.id } AS touched
 ORDER BY seq DESC

@@ -2,8 +2,8 @@
 //
 // Record one step of a running episode, and which memories its context held.
 //
-// `activated` holds maps of id, rank, score, dense, sparse, verified, spread and round. No row: the episode is
-// unknown or not running, or one of those ids is.
+// `activated` holds maps of id, rank, score, dense, sparse, verified, spread and round (failures since the last
+// success, counted here if absent). No row: the episode is unknown or not running, or one of those ids is.
 //
 // mode: WRITE
 CYPHER 25
@@ -12,7 +12,9 @@ SET episode.namespace = episode.namespace // takes the lock before the steps are
 WITH episode, datetime() AS now
 WHERE episode.ended_at IS NULL AND episode.status <> 'deleted'
   AND all(item IN $activated WHERE EXISTS { (:Memory {namespace: $namespace, id: item.id}) })
-WITH episode, now, COUNT { (episode)-[:HAS_STEP]->() } AS index
+WITH episode, now, COLLECT { MATCH (episode)-[:HAS_STEP]->(step:Step) RETURN step.success ORDER BY step.index } AS outcomes
+WITH episode, now, size(outcomes) AS index,
+  reduce(round = 0, success IN outcomes | CASE WHEN success IS NULL THEN round WHEN success >= 0.5 THEN 0 ELSE round + 1 END) AS round
 OPTIONAL MATCH (episode)-[:HAS_STEP]->(earlier:Step {index: index - 1})
 CREATE (episode)-[:HAS_STEP]->(step:Step {
   namespace: $namespace, id: coalesce($stepId, randomUUID()), index: index, observation: $observation,
@@ -23,11 +25,11 @@ CALL (step, earlier) {
   WITH * WHERE earlier IS NOT NULL
   CREATE (earlier)-[:NEXT]->(step)
 }
-CALL (step) {
+CALL (step, round) {
   UNWIND $activated AS item
   MATCH (memory:Memory {namespace: $namespace, id: item.id})
   CREATE (step)-[activated:ACTIVATED]->(memory)
-  SET activated = item {.rank, .score, .dense, .sparse, .verified, .spread, round: coalesce(item.round, 0),
+  SET activated = item {.rank, .score, .dense, .sparse, .verified, .spread, round: coalesce(item.round, round),
     pruned: false}
 }
 WITH episode, step, index, now

@@ -4,21 +4,59 @@
 //
 // `refused` says why nothing changed: an undo, an operation undone already, or a memory changed since.
 // A created memory becomes deleted, an updated one gets its former version back, a deleted one its status.
+// Feedback and what followed from it are counted back in any order: counts add up, so later ones stay.
 //
 // mode: WRITE
 CYPHER 25
-MATCH (operation:Operation {namespace: $namespace, id: $operationId})-[:TOUCHED]->(memory:Memory)
+MATCH (operation:Operation {namespace: $namespace, id: $operationId})
 SET operation.namespace = operation.namespace // takes the lock before the state is read
-WITH operation, memory, datetime() AS now
+WITH operation, datetime() AS now, operation.kind IN ['feedback', 'expand', 'prune', 'reshape'] AS learned
+MATCH (operation)-[:TOUCHED]->(memory:Memory)
+WHERE NOT learned OR memory.layer = 'episodic'
+WITH operation, now, learned, memory LIMIT 1
 OPTIONAL MATCH (memory)-[supersedes:SUPERSEDES]->(former:Memory)
   WHERE operation.kind = 'update' AND former.version = memory.version - 1
-WITH operation, memory, supersedes, former, now, CASE
-    WHEN NOT operation.kind IN ['create', 'revive', 'update', 'delete'] THEN 'operations of kind ' + operation.kind + ' have no undo'
+WITH operation, memory, learned, supersedes, former, now, CASE
+    WHEN NOT learned AND NOT operation.kind IN ['create', 'revive', 'update', 'delete']
+      THEN 'operations of kind ' + operation.kind + ' have no undo'
     WHEN operation.undone THEN 'it is undone already'
-    WHEN EXISTS { (memory)<-[:TOUCHED]-(later:Operation)
-      WHERE later.seq > operation.seq AND later.kind <> 'undo' AND NOT coalesce(later.undone, false) }
+    WHEN NOT learned AND EXISTS { (memory)<-[:TOUCHED]-(later:Operation)
+      WHERE later.seq > operation.seq AND later.kind IN ['create', 'revive', 'update', 'delete']
+        AND NOT coalesce(later.undone, false) }
       THEN 'the memory has changed since; undo the later operations first'
   END AS refused
+CALL (operation, memory, learned, refused) {
+  WITH * WHERE refused IS NULL AND learned
+  MATCH (operation)-[vote:TOUCHED]->(fact:Memory)
+  WHERE vote.link IS NOT NULL
+  MATCH (fact)-[link:SUPPORTS|ASSOCIATED]->(:Memory {namespace: $namespace, id: coalesce(vote.other, memory.id)})
+  WHERE type(link) = vote.link
+  SET link.successes = round(link.successes - vote.gain, 6), link.failures = round(link.failures - vote.loss, 6)
+  SET link.weight = (1 + link.successes) / (2 + link.successes + link.failures)
+  WITH collect(DISTINCT link) AS links
+  UNWIND links AS link
+  WITH link WHERE link.successes = 0 AND link.failures = 0 AND link.origin = 'feedback'
+  DELETE link
+}
+CALL (operation, refused) {
+  WITH * WHERE refused IS NULL AND operation.kind = 'feedback'
+  MATCH (operation)-[:TOUCHED]->(step:Step)
+  REMOVE step.success, step.feedback
+}
+CALL (operation, refused) {
+  WITH * WHERE refused IS NULL AND operation.kind = 'prune'
+  MATCH (operation)-[:TOUCHED]->(step:Step)
+  MATCH (operation)-[:TOUCHED {hidden: true}]->(fact:Memory)
+  MATCH (step)-[activated:ACTIVATED]->(fact)
+  SET activated.pruned = false
+}
+CALL (operation, refused, now) {
+  WITH * WHERE refused IS NULL
+  MATCH (operation)-[change:TOUCHED]->(rewriting:Memory)
+  WHERE change.promoted OR change.reshaped
+  SET rewriting.status = CASE WHEN change.promoted THEN 'local' ELSE 'deleted' END,
+    rewriting.recorded_to = CASE WHEN change.promoted THEN null ELSE now END
+}
 CALL (operation, memory, former, refused) {
   WITH * WHERE refused IS NULL AND operation.kind = 'update'
   MATCH (memory)-[mention:MENTIONS]->(:Entity)
@@ -44,7 +82,8 @@ CALL (operation, memory, refused, now) {
       WHEN 'revive' THEN 'deleted'
       WHEN 'delete' THEN split(operation.before, '"')[3]
       ELSE memory.status END,
-    memory.recorded_to = CASE WHEN operation.kind IN ['create', 'revive'] THEN now ELSE null END,
+    memory.recorded_to = CASE WHEN operation.kind IN ['create', 'revive'] THEN now
+      WHEN operation.kind = 'delete' THEN null ELSE memory.recorded_to END,
     operation.undone = true, tenant.seq = tenant.seq + 1
   CREATE (undoing:Operation {
     namespace: $namespace, id: coalesce($newOperationId, randomUUID()), seq: tenant.seq, kind: 'undo',

@@ -1,5 +1,7 @@
 """From settings to a database that is known to fit."""
 
+from urllib.parse import urlsplit
+
 from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.errors import ConfigurationError, ServerError
 from fluxmem_graph.graph.database import Database
@@ -44,6 +46,9 @@ def _address(settings: Settings) -> tuple[str, str, str]:
         if status.bolt_uri is None:
             raise ServerError(f"the embedded server is {status.state}; see `fluxmem status`")
         return status.bolt_uri, *server.credentials()
+    # The driver would take the local machine for a host that is missing.
+    if not urlsplit(settings.neo4j_uri).hostname:
+        raise ConfigurationError(f"NEO4J_URI={settings.neo4j_uri} names no host; write bolt://HOST:7687")
     if settings.neo4j_password is None:
         raise ConfigurationError("NEO4J_URI is set but NEO4J_PASSWORD is not; set it too")
     return settings.neo4j_uri, settings.neo4j_username, settings.neo4j_password.get_secret_value()

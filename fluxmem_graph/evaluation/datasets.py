@@ -4,7 +4,8 @@ A set is a folder with `questions.jsonl` beside `turns.jsonl` or `corpus.jsonl`.
 `Question`; a `Document` holds only what an application would have stored.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,12 +30,13 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the ids of the documents that answer it."""
+    """A question, the ids of the documents that answer it, and the answer as a user would give it."""
 
     id: str
     text: str
     category: str | None
     evidence: frozenset[str]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,9 @@ def _documents_file(folder: Path) -> Path | None:
 
 def _load(folder: Path) -> RetrievalSet:
     documents = _documents(_documents_file(folder) or folder)
+    ids = [document.id for document in documents]
     questions = tuple(
-        Question(row.id, row.question, row.category, row.evidence)
+        Question(row.id, row.question, row.category, row.evidence, without_ids(row.answer, ids))
         for row in _question_rows(folder / QUESTIONS_FILE)
         if row.evidence and row.category != ADVERSARIAL
     )
@@ -92,6 +95,14 @@ class _QuestionRow(BaseModel):
     question: str
     category: str | None = None
     evidence: frozenset[str] = frozenset()
+    answer: str | int | float | None = None
+
+
+def without_ids(answer: str | float | None, ids: Iterable[str]) -> str:
+    """Return the answer as text without ids of documents, which some labels hold and no user would say."""
+    text = "" if answer is None else str(answer)
+    known = "|".join(re.escape(document_id) for document_id in ids)
+    return re.sub(rf"[\s,;(\[]*\b(?:{known})\b[,;)\]]*", "", text).strip()
 
 
 def _question_rows(file: Path) -> Iterator[_QuestionRow]:

@@ -23,14 +23,14 @@ class FluxMemSystem:
         namespace = f"{NAMESPACE_PREFIX}{uuid.uuid4().hex}"
         self._settings = settings.model_copy(update={"namespace": namespace})
         self._embedder = embedder
-        self._memory = self._connect()
+        self.memory = self._connect()
 
     def _connect(self) -> FluxMem:
         return FluxMem.connect(self._settings, embedder=self._embedder, actor="evaluation")
 
     def index(self, documents: Sequence[Document]) -> None:
         """Ingest the documents. Raises ConfigurationError for one that can't be stored."""
-        report = self._memory.ingest(document.memory for document in documents)
+        report = self.memory.ingest(document.memory for document in documents)
         if report.failures:
             first = report.failures[0]
             raise ConfigurationError(f"{first.where}: {first.reason}")
@@ -40,7 +40,7 @@ class FluxMemSystem:
         started = time.perf_counter()
         matrix = self._embedder.embed([question])
         embedded = time.perf_counter()
-        found = self._memory.formation.activate_vector(question, vectors(matrix)[0], top_k=top_k, where={})
+        found = self.memory.formation.activate_vector(question, vectors(matrix)[0], top_k=top_k, where={})
         ended = time.perf_counter()
         # A document's id is its memory's external id.
         ids = tuple(hit.external_id for hit in found.facts if hit.external_id is not None)
@@ -53,4 +53,4 @@ class FluxMemSystem:
             with self._connect() as fresh:
                 fresh.erase_namespace()
         finally:
-            self._memory.close()
+            self.memory.close()

@@ -28,6 +28,10 @@ from fluxmem_graph.statements import Statement, load_catalogue
 Row = dict[str, Any]
 
 
+class _NothingMatched(Exception):
+    """Rolls a transaction back."""
+
+
 class Database:
     """A pool of connections to one Neo4j database.
 
@@ -78,6 +82,29 @@ class Database:
                 database_=self.database,
                 result_transformer_=_rows,
             )
+
+    def together(self, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[list[Row]]:
+        """Run statements of the catalogue in one transaction, in order, and return the rows of each.
+
+        One without a row takes all back, and an empty list is returned. Raises as `run`.
+        """
+        prepared = [(self.catalogue[name], arguments) for name, arguments in calls]
+        bodies = [(statement.body, statement.bind(**arguments)) for statement, arguments in prepared]
+
+        def work(transaction: neo4j.ManagedTransaction) -> list[list[Row]]:
+            found = []
+            for body, parameters in bodies:
+                rows = _rows(transaction.run(body, parameters))
+                if not rows:
+                    raise _NothingMatched
+                found.append(rows)
+            return found
+
+        try:
+            with _our_errors(self.uri), self._session() as session:
+                return session.execute_write(work)
+        except _NothingMatched:
+            return []
 
     def apply(self, statements: Sequence[str], **parameters: Any) -> None:
         """Run schema commands one by one, each in a transaction of its own."""

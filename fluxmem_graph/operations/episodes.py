@@ -1,4 +1,4 @@
-"""Runs of tasks while they happen: start, step, feedback, end."""
+"""Runs of tasks while they happen: start, step, end; feedback is in learning.py."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -54,33 +54,6 @@ class Episodes:
         self._require(rows, episode_id, [hit.id for hit in activated])
         return str(rows[0]["id"])
 
-    def feedback(
-        self,
-        episode_id: str,
-        success: float,
-        text: str = "",
-        *,
-        used: Sequence[str] = (),
-        unused: Sequence[str] = (),
-    ) -> None:
-        """Say how the last step went (0..1) and which memories it used.
-
-        Raises InvalidInput, NotFound, also for a memory of another namespace, or Conflict for an episode that
-        is not running or has no step.
-        """
-        check_success(success)
-        given = {"success": success, "text": check_text(text), "used": list(used), "unused": list(unused)}
-        rows = self.database.run(
-            "fluxmem.feedback",
-            namespace=self.namespace,
-            episodeId=episode_id,
-            operationId=new_id(),
-            actor=self.actor,
-            after=json.dumps(given, ensure_ascii=False),
-            **{**given, "success": float(success)},
-        )
-        self._require(rows, episode_id, [*used, *unused])
-
     def end(self, episode_id: str, success: float | None = None, outcome: str | None = None) -> None:
         """Close an episode; from now on similar observations are reminded of it.
 
@@ -134,7 +107,7 @@ class Episodes:
         found = self.database.run("fluxmem.read", namespace=self.namespace, ids=list(memory_ids))
         if unknown := set(memory_ids) - {memory["id"] for memory in found}:
             raise NotFound(f"no memory {min(unknown)} in namespace {self.namespace}; nothing was recorded")
-        raise Conflict(f"episode {episode_id} has no step yet; record one first")
+        raise Conflict(f"episode {episode_id} has changed in the meantime; try again")
 
 
 def _activated(rank: int, hit: Hit) -> dict[str, Any]:

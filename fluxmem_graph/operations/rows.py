@@ -18,6 +18,7 @@ from fluxmem_graph.ingest.values import (
     memory_key,
     to_utc,
 )
+from fluxmem_graph.retrieval.sparse import content_words
 from fluxmem_graph.types import Layer, Memory, NewEpisode, NewMemory, NewStep, Operation, Status
 
 NAME_LENGTH = 60
@@ -160,6 +161,7 @@ def episode_row(episode: NewEpisode, *, running: bool = False) -> dict[str, Any]
         "task": task,
         "name": caption(task),
         "content": task,
+        "words": content_words(task),
         "content_hash": content_hash(json.dumps([task, *([s["observation"], s["action"]] for s in steps)])),
         "source": source,
         "success": episode.success,

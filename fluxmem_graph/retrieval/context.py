@@ -12,11 +12,16 @@ TAGS = {Layer.SEMANTIC: "fact", Layer.EPISODIC: "episode", Layer.PROCEDURAL: "sk
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Text for a prompt, the ids that it cites in order, and its length in tokens (an estimate)."""
+    """Text for a prompt, the memories in it in order, and its length in tokens (an estimate)."""
 
     text: str
-    cited: tuple[str, ...]
+    hits: tuple[Hit, ...]
     tokens: int
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """Ids of the memories in the text, in order."""
+        return tuple(hit.id for hit in self.hits)
 
     def __str__(self) -> str:
         return self.text
@@ -35,15 +40,15 @@ def build_context(activation: Activation, *, task: str | None, budget: int) -> C
     lines = [fenced("task", task)] if task else []
     lines += [fenced("observation", activation.query), fenced("note", NOTE)]
     used = sum(estimate_tokens(line) for line in lines)
-    cited = []
+    shown = []
     for hit in (*activation.facts, *activation.episodes, *activation.skills):
         line = entry(hit)
         cost = estimate_tokens(line)
         if used + cost <= budget:
             used += cost
             lines.append(line)
-            cited.append(hit.id)
-    return Context("\n".join(lines), tuple(cited), used)
+            shown.append(hit)
+    return Context("\n".join(lines), tuple(shown), used)
 
 
 def entry(hit: Hit) -> str:

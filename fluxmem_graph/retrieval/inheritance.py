@@ -1,6 +1,7 @@
 """What a candidate gains from where it stands: neighbours in time, session, speaker, title."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,31 +10,67 @@ from fluxmem_graph.retrieval.sparse import words
 from fluxmem_graph.settings import RetrievalSettings
 
 
-def in_time(scores: Scores, candidates: Sequence[Candidate], weights: RetrievalSettings) -> Scores:
-    """Return each candidate's share of its better neighbours in time and of its session's best.
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """What each candidate gains, one column per reason, shape (candidates,)."""
 
-    Neighbours are one and two turns away, and candidates themselves. All shares are of the scores given.
+    near: Scores
+    session: Scores
+    spoken: Scores
+    named: Scores
+
+    @property
+    def total(self) -> Scores:
+        """All gains together."""
+        total: Scores = self.near + self.session + self.spoken + self.named
+        return total
+
+    def path(self, place: int, candidate: Candidate) -> list[str]:
+        """Say in words why the candidate at `place` gained something of its own."""
+        reasons = (
+            (self.near, "near in time"),
+            (self.spoken, f"said by {candidate.speaker}"),
+            (self.named, f"named {candidate.named}"),
+        )
+        return [reason for gains, reason in reasons if gains[place] > 0]
+
+
+def inherit(
+    query: str, scores: Scores, candidates: Sequence[Candidate], weights: RetrievalSettings
+) -> Inherited:
+    """Return what the candidates gain, given the fused scores of their own signals.
+
+    Neighbours in time are one and two turns away, and candidates themselves.
     """
+    asked = set(words(query))
+    speakers = {candidate.speaker for candidate in candidates} - {""}
+    meant = {speaker for speaker in speakers if asked.issuperset(words(speaker))}
+    return Inherited(
+        weights.neighbour * _near(scores, candidates),
+        weights.session * _session(scores, candidates),
+        weights.speaker * np.asarray([c.speaker in meant for c in candidates], float),
+        weights.named * np.asarray([c.named != "" for c in candidates], float),
+    )
+
+
+def _near(scores: Scores, candidates: Sequence[Candidate]) -> Scores:
+    """Return the score of the better neighbour at one turn, and half of that at two."""
     place = {candidate.id: index for index, candidate in enumerate(candidates)}
     near = np.zeros((2, len(candidates)))
-    best: dict[str, float] = {}
     for index, candidate in enumerate(candidates):
         for distance, earlier in enumerate(candidate.before[:2]):
             other = place.get(earlier)
             if other is not None:
                 near[distance, index] = max(near[distance, index], scores[other])
                 near[distance, other] = max(near[distance, other], scores[index])
-        if candidate.session:
-            best[candidate.session] = max(best.get(candidate.session, 0.0), float(scores[index]))
-    session = np.asarray([best.get(candidate.session, 0.0) for candidate in candidates])
-    shares: Scores = weights.neighbour * (near[0] + near[1] / 2) + weights.session * session
+    shares: Scores = near[0] + near[1] / 2
     return shares
 
 
-def by_name(query: str, candidates: Sequence[Candidate], weights: RetrievalSettings) -> Scores:
-    """Return each candidate's bonus when the query names its speaker or its title."""
-    asked = set(words(query))
-    spoken = [c.speaker != "" and asked.issuperset(words(c.speaker)) for c in candidates]
-    named = [candidate.named != "" for candidate in candidates]
-    bonus: Scores = weights.speaker * np.asarray(spoken, float) + weights.named * np.asarray(named, float)
-    return bonus
+def _session(scores: Scores, candidates: Sequence[Candidate]) -> Scores:
+    """Return the best score of each candidate's session."""
+    best: dict[str, float] = {}
+    for candidate, score in zip(candidates, scores, strict=True):
+        if candidate.session:
+            best[candidate.session] = max(best.get(candidate.session, 0.0), float(score))
+    return np.asarray([best.get(candidate.session, 0.0) for candidate in candidates])

@@ -60,6 +60,11 @@ def words(text: str) -> list[str]:
     return [piece for word in _split(text) for part in _parts(word) for piece in part.split("'")]
 
 
+def content_words(text: str) -> list[str]:
+    """Return the distinct words of a text that carry meaning, in order."""
+    return list(dict.fromkeys(word for word in words(text) if not _is_stop_word(word)))
+
+
 # Lucene's, so that both paths weigh repetition alike.
 K1 = 1.2
 

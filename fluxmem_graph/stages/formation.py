@@ -13,28 +13,41 @@ from fluxmem_graph.errors import InvalidInput, LLMError
 from fluxmem_graph.graph.database import Database, Row, vectors
 from fluxmem_graph.ingest.values import check_text, decode_metadata, metadata_tag
 from fluxmem_graph.protocols import LLM, Embedder
-from fluxmem_graph.retrieval.fusion import Candidate, Fused, Scores, fuse
-from fluxmem_graph.retrieval.inheritance import by_name, in_time
+from fluxmem_graph.retrieval.fusion import Candidate, Fused, Scores, fuse, scaled
+from fluxmem_graph.retrieval.inheritance import Inherited, inherit
+from fluxmem_graph.retrieval.sparse import content_words
 from fluxmem_graph.retrieval.verify import verify
 from fluxmem_graph.settings import RetrievalSettings
 from fluxmem_graph.types import Activation, Hit, Layer, Signals
 
 # Verification reads texts: only as many as one call can hold.
 VERIFIED_CANDIDATES = 30
+SPREAD_OPTIONS = {
+    "title",
+    "entity",
+    "associated",
+    "support",
+    "topic",
+    "same",
+    "related",
+    "half_life_days",
+    "hub",
+    "episodes",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Scored candidates, as columns in one order; `gained` is what they have beyond their own signals."""
+    """Scored candidates, as columns in one order; what they inherit is beyond their own signals."""
 
     candidates: Sequence[Candidate]
     fused: Fused
-    gained: Scores
+    inherited: Inherited
 
     @property
     def scores(self) -> Scores:
-        """Own signals and gains together."""
-        total: Scores = self.fused.total + self.gained
+        """Own signals and what is inherited together."""
+        total: Scores = self.fused.total + self.inherited.total
         return total
 
 
@@ -48,20 +61,23 @@ class Formation:
     namespace: str
     settings: RetrievalSettings
 
-    def activate(self, query: str, *, top_k: int, where: Mapping[str, Any]) -> Activation:
+    def activate(
+        self, query: str, *, top_k: int, where: Mapping[str, Any], hidden: Sequence[str] = ()
+    ) -> Activation:
         """Return the best facts, similar episodes and their skills. Raises InvalidInput."""
         query = check_text(query)
         vector = vectors(self.embedder.embed([query]))[0]
-        return self.activate_vector(query, vector, top_k=top_k, where=where)
+        return self.activate_vector(query, vector, top_k=top_k, where=where, hidden=hidden)
 
-    def activate_vector(self, query: str, vector: Any, *, top_k: int, where: Mapping[str, Any]) -> Activation:
+    def activate_vector(
+        self, query: str, vector: Any, *, top_k: int, where: Mapping[str, Any], hidden: Sequence[str] = ()
+    ) -> Activation:
         """Do the same with the query's embedding given as the driver takes it, or None for words alone."""
         if top_k < 1:
             raise InvalidInput(f"top_k must be 1 or more, not {top_k}")
         tags = [metadata_tag(key, value) for key, value in where.items()]
-        candidates = self._candidates(query, vector, tags)
-        seeds, verified = self._score(query, candidates)
-        rows = self._spread(seeds, vector, top_k, tags)
+        seeds, verified = self._score(query, self._candidates(query, vector, tags), self.llm)
+        rows = self._spread(query, seeds, vector, top_k, tags, hidden)
         signals = {
             "dense": "off: no embedding" if vector is None else self.embedder.name,
             "sparse": "rank-bm25",
@@ -69,9 +85,18 @@ class Formation:
         }
         return _activation(query, rows, seeds, signals)
 
-    def _candidates(self, query: str, vector: Any, tags: list[str]) -> list[Candidate]:
+    def profile(self, query: str, vector: Any, *, top: int) -> dict[str, float]:
+        """Return the best facts by id with their scores before spreading, the best as 1, the last as 0."""
+        seeds, _ = self._score(query, self._candidates(query, vector, []), None)
+        order = np.argsort(-seeds.scores, kind="stable")[:top]
+        scores = scaled(list(seeds.scores[order]))
+        if scores is None:
+            return {}
+        return {seeds.candidates[place].id: float(score) for place, score in zip(order, scores, strict=True)}
+
+    def _candidates(self, query: str, vector: Any, tags: Sequence[str]) -> list[Candidate]:
         rows = self.database.run(
-            "fluxmem.candidates", namespace=self.namespace, text=query, embedding=vector, tags=tags
+            "fluxmem.candidates", namespace=self.namespace, text=query, embedding=vector, tags=list(tags)
         )
         if not rows:
             return []
@@ -80,35 +105,45 @@ class Formation:
         rest = (columns[name] for name in ("texts", "speakers", "sessions", "named", "before"))
         return [Candidate(*values) for values in zip(columns["ids"], cosines, *rest, strict=True)]
 
-    def _score(self, query: str, candidates: Sequence[Candidate]) -> tuple[Seeds, str]:
+    def _score(self, query: str, candidates: Sequence[Candidate], llm: LLM | None) -> tuple[Seeds, str]:
         fused, verified = fuse(query, candidates, self.settings), "off: no LLM"
-        if self.llm is not None and candidates:
+        if llm is not None and candidates:
             best = [candidates[place] for place in np.argsort(-fused.total)[:VERIFIED_CANDIDATES]]
             try:
-                verdicts = verify(self.llm, query, best)
-                fused, verified = fuse(query, candidates, self.settings, verdicts), self.llm.name
+                verdicts = verify(llm, query, best)
+                fused, verified = fuse(query, candidates, self.settings, verdicts), llm.name
             except LLMError as error:
                 verified = f"off: {error}"
-        gained = in_time(fused.total, candidates, self.settings) + by_name(query, candidates, self.settings)
-        return Seeds(candidates, fused, gained), verified
+        return Seeds(candidates, fused, inherit(query, fused.total, candidates, self.settings)), verified
 
-    def _spread(self, seeds: Seeds, vector: Any, top_k: int, tags: list[str]) -> list[Row]:
+    def _spread(
+        self,
+        query: str,
+        seeds: Seeds,
+        vector: Any,
+        top_k: int,
+        tags: Sequence[str],
+        hidden: Sequence[str],
+    ) -> list[Row]:
         order = np.argsort(-seeds.scores, kind="stable")
-        return self.database.run(
+        [columns] = self.database.run(
             "fluxmem.spread",
             namespace=self.namespace,
             ids=[seeds.candidates[place].id for place in order],
             scores=seeds.scores[order].tolist(),
             embedding=vector,
             topK=top_k,
-            tags=tags,
-            options=self.settings.model_dump(include={"title", "entity", "support", "hub", "episodes"}),
+            tags=list(tags),
+            words=content_words(query),
+            hidden=list(hidden),
+            options=self.settings.model_dump(include=SPREAD_OPTIONS),
         )
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def _activation(query: str, rows: Sequence[Row], seeds: Seeds, signals: dict[str, str]) -> Activation:
     place = {candidate.id: index for index, candidate in enumerate(seeds.candidates)}
-    hits = [_hit(row, seeds, place.get(row["id"])) for row in rows]
+    hits = [_hit(row, seeds, place.get(row["ids"])) for row in rows]
     by_layer = {layer: tuple(hit for hit in hits if hit.layer is layer) for layer in Layer}
     return Activation(
         query, by_layer[Layer.SEMANTIC], by_layer[Layer.EPISODIC], by_layer[Layer.PROCEDURAL], signals
@@ -116,28 +151,29 @@ def _activation(query: str, rows: Sequence[Row], seeds: Seeds, signals: dict[str
 
 
 def _hit(row: Row, seeds: Seeds, place: int | None) -> Hit:
-    dense = sparse = verified = None
-    path, spread = list(row["path"]), row["spread"]
+    layer = Layer(row["layers"])
+    dense = row["scores"] if layer is Layer.EPISODIC else None
+    sparse = verified = None
+    path, spread = list(row["paths"]), row["spreads"]
     if place is not None:
-        fused, candidate, gained = seeds.fused, seeds.candidates[place], float(seeds.gained[place])
+        fused, candidate = seeds.fused, seeds.candidates[place]
         dense, sparse, verified = (
             None if column is None else float(column[place])
             for column in (fused.dense, fused.sparse, fused.verified)
         )
-        spread += gained
-        named = [f"named {candidate.named}"] if candidate.named else []
-        path = ["candidate", *named, *(["near in time or by its speaker"] if gained else []), *path]
+        spread += float(seeds.inherited.total[place])
+        path = ["candidate", *seeds.inherited.path(place, candidate), *path]
     return Hit(
-        id=row["id"],
-        layer=Layer(row["layer"]),
-        content=row["content"],
-        score=row["score"],
+        id=row["ids"],
+        layer=layer,
+        content=row["contents"],
+        score=row["scores"],
         signals=Signals(dense, sparse, verified, spread),
         path=tuple(path),
-        name=row["name"],
-        external_id=row["external_id"],
-        source=row["source"],
-        speaker=row["speaker"],
-        occurred_at=row["occurred_at"],
+        name=row["names"],
+        external_id=row["external_ids"],
+        source=row["sources"],
+        speaker=row["speakers"],
+        occurred_at=row["times"],
         metadata=decode_metadata(row["metadata"]),
     )

@@ -1,7 +1,8 @@
-"""Measuring retrieval: the figures' form, and that nothing is left behind."""
+"""Measuring retrieval and learning: the figures' form, and that nothing is left behind."""
 
 import json
 import signal
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ from fluxmem_graph.settings import Settings
 from tests.cli.conftest import Fluxmem
 from tests.cli.test_ingest import write_rows
 
+PNG = b"\x89PNG\r\n\x1a\n"
+
 TURNS = [
     ("D1:1", "K-1", "I bought a kayak in May."),
     ("D1:2", "K-2", "My sister keeps bees."),
@@ -30,19 +33,51 @@ QUESTIONS = [
     {"id": "q3", "question": "Which kayak?", "category": "multi-hop", "evidence": ["D1:1", "D1:3"]},
     {"id": "q4", "question": "What is green?", "category": "adversarial", "evidence": ["D1:3"]},
 ]
+# More than a look of ten holds, and what answers the question shares no word with it.
+MEDALS = [
+    *((f"D2:{n}", "K-1", f"Medals are counted in table {n}.") for n in range(1, 13)),
+    ("D2:13", "K-2", "A semicolon separates."),
+    ("D2:14", "K-2", "The weather is fine."),
+]
+LEARNABLE = [
+    {
+        "id": "q1",
+        "question": "How are medals counted?",
+        "evidence": ["D2:13"],
+        "answer": "semicolon separates",
+    },
+    {
+        "id": "q2",
+        "question": "Medals are counted how?",
+        "evidence": ["D2:13"],
+        "answer": "semicolon separates",
+    },
+    {"id": "q3", "question": "Is the weather fine?", "evidence": ["D2:14"], "answer": "fine weather"},
+]
 
 
 @pytest.fixture
 def talk(tmp_path: Path) -> Path:
     """A folder with a conversation of three turns."""
-    folder = tmp_path / "talk"
+    return write_set(tmp_path / "talk", TURNS, QUESTIONS)
+
+
+@pytest.fixture
+def medals(tmp_path: Path) -> Path:
+    """A folder with a question, asked twice, that no first look of ten answers."""
+    return write_set(tmp_path / "medals", MEDALS, LEARNABLE)
+
+
+def write_set(
+    folder: Path, turns: Sequence[tuple[str, str, str]], questions: Sequence[dict[str, Any]]
+) -> Path:
     folder.mkdir()
-    turns = [
+    rows = [
         {"id": turn_id, "session": 1, "time": "1:56 pm on 8 May, 2023", "speaker": speaker, "text": text}
-        for turn_id, speaker, text in TURNS
+        for turn_id, speaker, text in turns
     ]
-    write_rows(folder / "turns.jsonl", turns)
-    write_rows(folder / "questions.jsonl", QUESTIONS)
+    write_rows(folder / "turns.jsonl", rows)
+    write_rows(folder / "questions.jsonl", list(questions))
     return folder
 
 
@@ -119,3 +154,79 @@ def test_other_namespaces_are_neither_read_nor_erased(
     report = fluxmem("eval", "retrieval", talk, "--systems", "fluxmem", "-k", "1", "--json", "-").json
     assert report["systems"]["fluxmem"]["categories"]["single-hop"]["recall@1"] == 1.0
     assert fluxmem("show", memory_id).code == 0
+
+
+def test_refinement_repairs_failures_round_by_round_beside_two_baselines(
+    fluxmem: Fluxmem, medals: Path, server_settings: Settings, tmp_path: Path
+) -> None:
+    plot = tmp_path / "rounds.png"
+    report = fluxmem("eval", "refinement", medals, "--json", "-", "--plot", plot).json
+    for name in ("rounds", "paging", "requery"):
+        assert len(report[name]) == 6
+        assert report[name] == sorted(report[name])
+    assert report["rounds"][0] == pytest.approx(1 / 3)
+    assert (report["rounds"][5], report["rounds_repaired"]) == (1.0, 1.0)
+    assert report["questions"] == 3
+    assert report["settings"]["embedder"] == "hashing"
+    assert plot.read_bytes().startswith(PNG)
+    assert left_behind(server_settings) == 0
+
+
+def test_a_pass_of_feedback_teaches_what_a_frozen_memory_misses(
+    fluxmem: Fluxmem, medals: Path, server_settings: Settings, tmp_path: Path
+) -> None:
+    file, plot = tmp_path / "figures.json", tmp_path / "curve.png"
+    done = fluxmem("eval", "learning", medals, "--json", file, "--plot", plot)
+    assert done.code == 0
+    assert all(word in done.out for word in ("seen", "unseen", "second_pass", "gain"))
+    report = json.loads(file.read_text(encoding="utf-8"))
+    # The second question rests on evidence that the first one touched.
+    assert report["seen"] == {"learning": 1.0, "frozen": 0.0, "questions": 1}
+    assert report["unseen"] == {"learning": 0.5, "frozen": 0.5, "questions": 2}
+    assert report["second_pass"]["learning"] == 1.0
+    assert report["second_pass"]["frozen"] == pytest.approx(1 / 3)
+    assert report["curve"]
+    assert (report["settings"]["shuffle"], report["settings"]["wrong"]) == (None, 0.0)
+    assert plot.read_bytes().startswith(PNG)
+    assert left_behind(server_settings) == 0
+
+
+def test_a_shuffled_pass_with_wrong_feedback_says_so_and_repeats(fluxmem: Fluxmem, medals: Path) -> None:
+    command = ("eval", "learning", medals, "--shuffle", 3, "--wrong", 1, "--json", "-")
+    report = fluxmem(*command).json
+    assert [report["settings"][name] for name in ("seed", "shuffle", "wrong")] == [3, 3, 1.0]
+    assert fluxmem(*command).json == report
+
+
+@pytest.mark.parametrize("command", ["refinement", "learning"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["no-such-folder"],
+        ["DATA", "--json", "no-such-folder/figures.json"],
+        ["DATA", "--plot", "no-such-folder/curve.png"],
+        ["DATA", "--plot", "."],
+    ],
+)
+def test_a_path_that_can_not_be_used_is_told_before_a_server_starts(
+    offline: Fluxmem, talk: Path, command: str, arguments: list[str]
+) -> None:
+    done = offline("eval", command, *(talk if word == "DATA" else word for word in arguments))
+    assert done.code == 2
+    assert arguments[-1] in done.error
+
+
+@pytest.mark.parametrize("command", ["refinement", "learning"])
+def test_without_matplotlib_a_plot_is_refused_before_the_work(
+    offline: Fluxmem, talk: Path, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    done = offline("eval", command, talk, "--plot", tmp_path / "curve.png")
+    assert done.code == 2
+    assert "fluxmem-graph[plots]" in done.error
+    assert not (tmp_path / "curve.png").exists()
+
+
+@pytest.mark.parametrize("arguments", [["--wrong", "2"], ["--wrong", "some"], ["--shuffle", "well"]])
+def test_wrong_options_of_a_pass_are_told(offline: Fluxmem, talk: Path, arguments: list[str]) -> None:
+    assert offline("eval", "learning", talk, *arguments).code == 2

@@ -23,6 +23,19 @@ CREATE (episode:Memory:Episodic {namespace: $tenant, id: $tenant + '-episode', k
 CREATE (episode)-[:HAS_STEP]->(step:Step {namespace: $tenant, id: $tenant + '-step', index: 0,
   observation: $tenant + ' sees', action: 'look', created_at: $now})
 WITH *
+CALL () {
+  UNWIND range(1, 2) AS n
+  CREATE (ended:Memory:Episodic {namespace: $tenant, id: $tenant + '-ended-' + n,
+    key: $tenant + '-ended-' + n, namespace_key: $key, layer: 'episodic', status: 'active', version: 1,
+    name: 'ended task', content: $tenant + ' ended task', task: $tenant + ' ended task',
+    started_at: $now, ended_at: $now, valid_from: $now, recorded_from: $now, metadata: '{}', tags: []})
+  CREATE (ended)-[:HAS_STEP]->(seen:Step {namespace: $tenant, id: $tenant + '-ended-step-' + n, index: 0,
+    observation: $tenant + ' sees', action: ''})
+  CREATE (ended)-[:HAS_STEP]->(done:Step {namespace: $tenant, id: $tenant + '-ended-later-' + n, index: 1,
+    observation: $tenant + ' is done', action: ''})
+  CREATE (seen)-[:NEXT]->(done)
+}
+WITH *
 UNWIND range(1, 4) AS n
 CREATE (m:Memory:Semantic {namespace: $tenant, id: $tenant + '-memory-' + n, key: $tenant + '-key-' + n,
   namespace_key: $key, external_id: $tenant + '-turn-' + n, layer: 'semantic', status: 'active', version: 1,

@@ -35,8 +35,17 @@ def by_hand(tenant: str) -> dict[str, dict[str, Any]]:
         "fluxmem.create": {"memories": [new]},
         "fluxmem.match": {"tags": ["topic=s:tea"]},
         "fluxmem.episode": {"id": f"{tenant}-episode"},
+        "fluxmem.splitEpisode": {"episodeId": f"{tenant}-ended-1", "at": 1},
+        "fluxmem.mergeEpisodes": {"episodeId": f"{tenant}-ended-1", "secondId": f"{tenant}-ended-2"},
         "fluxmem.candidates": {"text": "Does Ada like fact 2?"},
         "fluxmem.context": {"observation": "Does Ada like fact 2?"},
+        "fluxmem.expand": {
+            "found": [
+                {"id": memory_id(tenant, 1), "gain": 0.5, "supports": True},
+                {"id": memory_id(tenant, 2), "gain": 0.25},
+            ]
+        },
+        "fluxmem.reshape": {"sources": [memory_id(tenant, 1)], "rewriting": {"content": f"{tenant} fact"}},
         "fluxmem.spread": {"ids": [memory_id(tenant, 1), memory_id(tenant, 3)], "scores": [0.9, 0.2]},
     }
 

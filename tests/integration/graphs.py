@@ -12,9 +12,14 @@ RETRIEVABLE = """
 MATCH (memory:Memory {namespace: $namespace}) WHERE memory.status <> 'deleted'
 RETURN memory {.*} AS memory, labels(memory) AS labels,
   COLLECT {
+    MATCH (memory)-[:HAS_STEP]->(step)-[activated:ACTIVATED]->(held)
+    RETURN [step.index, held.id, activated.pruned] ORDER BY step.index, held.id
+  } AS held,
+  COLLECT {
     MATCH (memory)-[link]-(other)
     WHERE NOT link:TOUCHED AND coalesce(other.status, '') <> 'deleted'
-    RETURN [type(link), startNode(link) = memory, properties(link), coalesce(other.key, other.id)]
+    RETURN [type(link), startNode(link) = memory, link {.*, updated_at: null},
+      coalesce(other.key, other.id), other.success, other.feedback]
   } AS links
 """
 
@@ -28,7 +33,7 @@ def snapshot(memory: FluxMem) -> list[str]:
 def _line(row: dict[str, Any]) -> str:
     kept = {name: value for name, value in row["memory"].items() if name not in NOT_COMPARED}
     links = sorted(json.dumps(link, default=str) for link in row["links"])
-    return json.dumps([kept, sorted(row["labels"]), links], sort_keys=True, default=str)
+    return json.dumps([kept, sorted(row["labels"]), links, row["held"]], sort_keys=True, default=str)
 
 
 def count_nodes(memory: FluxMem) -> int:

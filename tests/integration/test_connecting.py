@@ -81,9 +81,9 @@ def test_an_address_without_a_password_is_refused(server_settings: Settings) -> 
         FluxMem.connect(settings)
 
 
-@pytest.mark.parametrize("uri", ["not an address", "http://127.0.0.1:7474", "bolt://"])
+@pytest.mark.parametrize("uri", ["not an address", "http://127.0.0.1:7474", "bolt://", "bolt://:7687", "::"])
 def test_an_address_that_is_none_is_refused(server_settings: Settings, uri: str) -> None:
-    with pytest.raises((ConfigurationError, Unavailable)):
+    with pytest.raises(ConfigurationError):
         FluxMem.connect(server_settings, neo4j_uri=uri)
 
 

@@ -1,0 +1,84 @@
+"""Pictures of an evaluation's figures; the only importer of matplotlib."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from fluxmem_graph.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LOOKS: Final = {"rounds": "refinement", "requery": "requery", "paging": "paging"}
+GROUPS: Final = {"seen": "seen evidence", "unseen": "unseen evidence", "second_pass": "second pass"}
+MODES: Final = ("frozen", "learning")
+BAR: Final = 0.38
+SIZE: Final = (6.4, 4.4)
+WIDE: Final = (11.0, 4.4)
+DPI: Final = 150
+
+
+def check_matplotlib() -> None:
+    """Raise ConfigurationError where matplotlib is not installed."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise ConfigurationError(
+            "plots need matplotlib, which is in the extra `plots`: pip install 'fluxmem-graph[plots]'"
+        ) from error
+
+
+def refinement_figure(figures: Mapping[str, Any]) -> "Figure":
+    """Draw `RefinementReport.to_json()`: the share of questions solved by each round, a line per system."""
+    figure = _figure(SIZE)
+    axes = figure.subplots()
+    for name, label in LOOKS.items():
+        shares = figures[name]
+        axes.plot(range(len(shares)), shares, marker="o", label=label)
+    axes.set_xlabel("round (a look at ten memories)")
+    axes.set_ylabel("share of questions solved so far")
+    axes.set_xticks(range(len(figures["rounds"])))
+    _share_axis(axes, f"Refinement, {figures['questions']} questions")
+    return figure
+
+
+def learning_figure(figures: Mapping[str, Any]) -> "Figure":
+    """Draw `LearningReport.to_json()`: recall@10 along the pass, and per group with learning and frozen."""
+    figure = _figure(WIDE)
+    along, groups = figure.subplots(1, 2)
+    for mode in MODES:
+        points = [(point["share"], point[mode]) for point in figures["curve"]]
+        along.plot(*zip(*points, strict=True), marker="o", label=mode)
+    along.set_xlabel("share of the pass")
+    along.set_ylabel("recall@10")
+    _share_axis(along, "Along one pass")
+    for place, mode in enumerate(MODES):
+        positions = [number + (place - 0.5) * BAR for number in range(len(GROUPS))]
+        bars = groups.bar(positions, [figures[name][mode] for name in GROUPS], BAR, label=mode)
+        groups.bar_label(bars, fmt="%.3f", padding=2)
+    groups.set_xticks(
+        range(len(GROUPS)), [f"{label}\n({figures[name]['questions']})" for name, label in GROUPS.items()]
+    )
+    groups.set_ylabel("recall@10")
+    _share_axis(groups, "By what earlier questions touched")
+    return figure
+
+
+def save_png(figure: "Figure", file: Path) -> None:
+    """Write a figure as a PNG file."""
+    figure.savefig(file, format="png", dpi=DPI)
+
+
+def _figure(size: tuple[float, float]) -> "Figure":
+    from matplotlib.figure import Figure
+
+    # Not pyplot, which keeps global state and may look for a display.
+    return Figure(figsize=size, layout="constrained")
+
+
+def _share_axis(axes: "Axes", title: str) -> None:
+    axes.set_ylim(0, 1.08)
+    axes.set_title(title)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")

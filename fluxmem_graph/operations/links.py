@@ -1,0 +1,36 @@
+"""The links that feedback changes: which are strong, new or weak, and what made them so."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import get_args
+
+from fluxmem_graph.errors import InvalidInput, NotFound
+from fluxmem_graph.graph.database import Database, Row
+from fluxmem_graph.types import Link, LinkOrder, LinkReason, Vote
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links of one namespace."""
+
+    database: Database
+    namespace: str
+
+    def links(self, order: LinkOrder = "strongest", top: int = 20) -> list[Link]:
+        """Return links that feedback changes, in the given order. Raises InvalidInput."""
+        if order not in get_args(LinkOrder):
+            raise InvalidInput(f"no order {order!r}; choose from {', '.join(get_args(LinkOrder))}")
+        rows = self.database.run("fluxmem.links", namespace=self.namespace, order=order, top=top)
+        return [Link(**row) for row in rows]
+
+    def explain(self, memory_id: str) -> list[LinkReason]:
+        """Return the links of one memory, those that feedback changes first. Raises NotFound."""
+        rows = self.database.run("fluxmem.explain", namespace=self.namespace, id=memory_id)
+        if not rows and not self.database.run("fluxmem.read", namespace=self.namespace, ids=[memory_id]):
+            raise NotFound(f"no memory {memory_id} in namespace {self.namespace}")
+        return [_reason(row) for row in rows]
+
+
+def _reason(row: Row) -> LinkReason:
+    votes = tuple(Vote(**{**vote, "at": datetime.fromisoformat(vote["at"])}) for vote in row["feedback"])
+    return LinkReason(**{**row, "feedback": votes})
