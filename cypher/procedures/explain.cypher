@@ -1,4 +1,4 @@
-// fluxmem.explain(namespace :: STRING, id :: STRING, top = 50 :: INTEGER) :: (type :: STRING, direction :: STRING, id :: STRING, name :: STRING, layer :: STRING, weight :: FLOAT, successes :: FLOAT, failures :: FLOAT, origin :: STRING, tentative :: BOOLEAN, updated_at :: ZONED DATETIME, feedback :: LIST<MAP>)
+// fluxmem.explain(namespace :: STRING, id :: STRING, top = 100 :: INTEGER) :: (type :: STRING, direction :: STRING, id :: STRING, name :: STRING, layer :: STRING, weight :: FLOAT, successes :: FLOAT, failures :: FLOAT, origin :: STRING, tentative :: BOOLEAN, updated_at :: ZONED DATETIME, feedback :: LIST<MAP>)
 //
 // Why a memory is linked: each link, with its other end and the operations that made it what it is.
 //

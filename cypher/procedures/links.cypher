@@ -1,4 +1,4 @@
-// fluxmem.links(namespace :: STRING, order = strongest :: STRING, top = 20 :: INTEGER) :: (type :: STRING, id :: STRING, name :: STRING, other_id :: STRING, other_name :: STRING, weight :: FLOAT, successes :: FLOAT, failures :: FLOAT, origin :: STRING, tentative :: BOOLEAN, updated_at :: ZONED DATETIME)
+// fluxmem.links(namespace :: STRING, order = strongest :: STRING, top = 100 :: INTEGER) :: (type :: STRING, id :: STRING, name :: STRING, other_id :: STRING, other_name :: STRING, weight :: FLOAT, successes :: FLOAT, failures :: FLOAT, origin :: STRING, tentative :: BOOLEAN, updated_at :: ZONED DATETIME)
 //
 // The links that feedback changes, SUPPORTS and ASSOCIATED: the strongest, newest or weakest of a namespace.
 //

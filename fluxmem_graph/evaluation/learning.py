@@ -142,7 +142,7 @@ def _one_pass(
     for question in questions:
         seen.append(not touched.isdisjoint(question.evidence))
         touched |= question.evidence
-        learned.append(_asked(system, question, misled))
+        learned.append(learn_from(system, question, misled))
         tick()
     asked = []
     for place, question in enumerate(questions):
@@ -153,7 +153,7 @@ def _one_pass(
     return asked
 
 
-def _asked(system: FluxMemSystem, question: Question, misled: Callable[[Feedback], Feedback]) -> float:
+def learn_from(system: FluxMemSystem, question: Question, misled: Callable[[Feedback], Feedback]) -> float:
     """Ask, score, and only then say how it went."""
     memory = system.memory
     facts = memory.search(question.text, top_k=TOP_K)

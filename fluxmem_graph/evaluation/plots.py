@@ -39,6 +39,7 @@ def refinement_figure(figures: Mapping[str, Any]) -> "Figure":
     axes.set_xlabel("round (a look at ten memories)")
     axes.set_ylabel("share of questions solved so far")
     axes.set_xticks(range(len(figures["rounds"])))
+    axes.legend(loc="lower right")
     _share_axis(axes, f"Refinement, {figures['questions']} questions")
     return figure
 
@@ -52,16 +53,17 @@ def learning_figure(figures: Mapping[str, Any]) -> "Figure":
         along.plot(*zip(*points, strict=True), marker="o", label=mode)
     along.set_xlabel("share of the pass")
     along.set_ylabel("recall@10")
+    along.legend(loc="lower right")
     _share_axis(along, "Along one pass")
     for place, mode in enumerate(MODES):
         positions = [number + (place - 0.5) * BAR for number in range(len(GROUPS))]
-        bars = groups.bar(positions, [figures[name][mode] for name in GROUPS], BAR, label=mode)
+        bars = groups.bar(positions, [figures[name][mode] for name in GROUPS], BAR)
         groups.bar_label(bars, fmt="%.3f", padding=2)
     groups.set_xticks(
         range(len(GROUPS)), [f"{label}\n({figures[name]['questions']})" for name, label in GROUPS.items()]
     )
     groups.set_ylabel("recall@10")
-    _share_axis(groups, "By what earlier questions touched")
+    _share_axis(groups, "By questions, in the same colours")
     return figure
 
 
@@ -81,4 +83,3 @@ def _share_axis(axes: "Axes", title: str) -> None:
     axes.set_ylim(0, 1.08)
     axes.set_title(title)
     axes.grid(alpha=0.3)
-    axes.legend(loc="lower right")

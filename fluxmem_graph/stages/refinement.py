@@ -25,8 +25,9 @@ EXPANSION = {"sparse": 2.0, "neighbour": 0.2}
 # Facts of an expanded or helpful context count a little less with each rank.
 SUPPORTING = 10
 RANK_STEP = 0.05
-# How many facts a text is taken to be about; a date says when, not what.
+# A text is about the best facts, as far as they stand out of so many; a date says when, not what.
 ABOUT = 50
+KEPT = 30
 DATED_SHARE = 0.5
 _DATED = re.compile(
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|april?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -179,7 +180,7 @@ class Refiner:
         vector = vectors(self.formation.embedder.embed([text]))[0]
         share = DATED_SHARE if _DATED.search(text) else 1.0
         profile = self.formation.profile(text, vector, top=ABOUT)
-        return {id_: gain for id_, score in profile.items() if (gain := round(share * score, 6)) > 0}
+        return {id_: _count(share * score) for id_, score in list(profile.items())[:KEPT] if score > 0}
 
     def _reshaped(self, running: Running, blamed: Attribution) -> list[tuple[str, Call]]:
         rewriting = self._rewriting(running, blamed)
@@ -212,6 +213,14 @@ def _by_rank(ids: Sequence[str], without: Sequence[str]) -> dict[str, float]:
     """Return gains that fall with the rank."""
     ranked = [(rank, id_) for rank, id_ in enumerate(ids[:SUPPORTING]) if id_ not in without]
     return {id_: 1 - RANK_STEP * rank for rank, id_ in ranked}
+
+
+def _count(lift: float) -> float:
+    """Return the successes that move a posterior by `lift` (0..1) of what one whole success does.
+
+    The mean moves by s / (2 (2 + s)) from its prior: plain counts would make weak evidence too strong.
+    """
+    return round(2 * lift / (3 - lift), 6)
 
 
 def _rewritten(facts: Sequence[Hit], rewritings: Sequence[Hit]) -> tuple[Hit, ...]:

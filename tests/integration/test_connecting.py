@@ -120,7 +120,7 @@ def test_a_schema_of_another_version_is_refused(
     if change == "missing":
         last.unlink()
     else:
-        last.write_text(last.read_text().replace("SCALAR", "BINARY"))
+        last.write_text(last.read_text().replace("NONE", "SCALAR"))
     database = open_database(server_settings)
     try:
         database.catalogue = read_catalogue(folder)

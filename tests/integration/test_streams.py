@@ -104,7 +104,7 @@ def test_a_message_without_a_time_comes_now(memory: FluxMem) -> None:
 
 
 def test_a_topic_shift_ends_an_episode_that_is_long_enough(memory: FluxMem) -> None:
-    watchful = strict(memory, similarity=0.15, window=3, shortest=4)
+    watchful = strict(memory, similarity=0.4, window=3, shortest=4)
     first = talk(watchful, TEA)[0]
     assert {observed.episode_id for observed in talk(watchful, TEA[:1])} == {first.episode_id}
     shifted = watchful.observe(BIKE, occurred_at=NOON)

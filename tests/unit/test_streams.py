@@ -1,9 +1,12 @@
-"""When a message of a stream opens an episode: the decision alone."""
+"""When a message of a stream opens an episode: the decision alone, and how it is measured."""
 
+import itertools
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
+from benchmarks.sweeps.streams import Session, cut, join, score, shuffled
 from fluxmem_graph.settings import StreamSettings, load_settings
 from fluxmem_graph.stages.streams import Position, find_boundary
 from fluxmem_graph.types import Boundary
@@ -68,3 +71,22 @@ def test_a_similarity_of_minus_one_never_shifts() -> None:
 def test_the_rules_are_set_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLUXMEM_STREAM__IDLE_MINUTES", "7.5")
     assert load_settings().stream == StreamSettings(idle_minutes=7.5)
+
+
+def session(conversation: str, topic: int, length: int = 4) -> Session:
+    return Session(conversation, np.eye(9, dtype=np.float32)[[topic] * length], [NOON] * length)
+
+
+def test_the_sweep_counts_boundaries_at_the_very_message() -> None:
+    stream = join([session("a", 0), session("b", 1), session("a", 1), session("b", 2)])
+    assert stream.starts == {4, 8, 12}
+    assert list(cut(stream, "nearest", RULES, timed=False)) == [4, 12]
+    found = score([stream], lambda stream: iter([4, 5, 12, 13]))
+    assert found == {"precision": 0.5, "recall": 0.667, "f1": 0.571}
+
+
+def test_the_sweep_shuffles_sessions_so_that_conversations_alternate() -> None:
+    sessions = [session(name, topic) for name in "ab" for topic in range(4)]
+    mixed = shuffled(sessions, 0)
+    assert sorted(id(one) for one in mixed) == sorted(map(id, sessions))
+    assert all(one.conversation != other.conversation for one, other in itertools.pairwise(mixed))
