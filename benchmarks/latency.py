@@ -9,6 +9,7 @@ what is stored. Namespaces are fresh, and erased at the end.
 import argparse
 import json
 import random
+import signal
 import sys
 import time
 import uuid
@@ -30,11 +31,12 @@ from fluxmem_graph.operations.rows import labelled
 from fluxmem_graph.protocols import Embedder
 
 BASES = 1000
-WARM_UP = 20
+WARM_UP = 100
 TENANT_SIZE = 100
 RECALL_QUERIES = 30
 INGESTED = 2048
-REPEATS = 3
+# A pair with the model takes a minute where a pair without takes seconds.
+REPEATS, EMBEDDED_REPEATS = 7, 3
 CALL = "CALL fluxmem.activate($namespace, $text, $vector)"
 EXACT = """CYPHER 25
 MATCH (memory:Memory)
@@ -72,6 +74,12 @@ class Bench:
 def say(message: str) -> None:
     """Tell on stderr what goes on; stdout is for the result."""
     print(f"{time.strftime('%H:%M:%S')} {message}", file=sys.stderr, flush=True)
+
+
+def told(figures: dict[str, float]) -> dict[str, float]:
+    """Return the figures, and say them: a run that is stopped has measured something."""
+    say(", ".join(f"{name} {value:.3g}" for name, value in figures.items()))
+    return figures
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -147,7 +155,7 @@ def against_bare_nodes(bench: Bench) -> dict[str, float]:
 def against_embedder(bench: Bench) -> dict[str, float]:
     """Return memories per second: the embedder alone on their texts, and ingest with that embedder."""
     pairs = []
-    for repeat in range(REPEATS):
+    for repeat in range(EMBEDDED_REPEATS):
         items = list(bench.turns(INGESTED, other=repeat))
         alone = timed(partial(bench.real.embed, [labelled(item) for item in items]))
         pairs.append((alone, timed(partial(ingest, bench, bench.real, items))))
@@ -181,28 +189,24 @@ def measure(bench: Bench, size: int, tenants: int, rounds: int) -> dict[str, Any
     for count in (small, size):
         say(f"storing {count} memories and querying them")
         bench.memory.ingest(bench.turns(count))
-        times.append(query_times(bench, rounds, count))
+        times.append(told(query_times(bench, rounds, count)))
     say(f"adding {tenants - 1} tenants and querying again")
     for _ in range(tenants - 1):
         ingest(bench, bench.perturbed, list(bench.turns(TENANT_SIZE)))
-    times.append(query_times(bench, rounds, tenants))
+    times.append(told(query_times(bench, rounds, tenants)))
     say(f"comparing {RECALL_QUERIES} searches with exact scans")
-    recall = index_recall(bench, 10)
+    recall = told({"recall@10 of the index": index_recall(bench, 10)})
     say("ingesting without a model, and bare nodes")
-    bare = against_bare_nodes(bench)
+    bare = told(against_bare_nodes(bench))
     say(f"ingesting with {bench.real.name}, and that alone")
-    embedded = against_embedder(bench)
+    embedded = told(against_embedder(bench))
     names = [f"{small} memories", f"{size} memories", f"{size} memories, {tenants} tenants"]
+    shares = {"ingest / bare nodes": bare["share"], "ingest / embedder alone": embedded["share"]}
     return {
         "milliseconds": dict(zip(names, times, strict=True)),
         "memories per second, without embedding": bare,
         "memories per second, with embedding": embedded,
-        "ratios": ratios(*times)
-        | {
-            "recall@10 of the index": recall,
-            "ingest / bare nodes": bare["share"],
-            "ingest / embedder alone": embedded["share"],
-        },
+        "ratios": ratios(*times) | recall | shares,
     }
 
 
@@ -225,6 +229,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    # So that a run that is stopped erases its namespaces too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     settings = load_settings(namespace=f"benchmark-{uuid.uuid4().hex}")
     say(f"embedding {BASES} turns and questions with {settings.embedder}")
     bases, real = make_bases(BASES, options.seed), load_embedder(settings)

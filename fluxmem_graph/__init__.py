@@ -5,7 +5,7 @@ from importlib.metadata import version
 from fluxmem_graph.client import FluxMem
 from fluxmem_graph.errors import FluxMemError
 from fluxmem_graph.settings import Settings, load_settings
-from fluxmem_graph.types import NewEpisode, NewMemory, NewStep
+from fluxmem_graph.types import NewEpisode, NewMemory, NewStep, Outcome
 
 __version__ = version("fluxmem-graph")
 
@@ -15,6 +15,7 @@ __all__ = [
     "NewEpisode",
     "NewMemory",
     "NewStep",
+    "Outcome",
     "Settings",
     "__version__",
     "load_settings",

@@ -22,20 +22,63 @@ WITH tenant, marked, [word IN split(reduce(line = '', term IN marked | line + ' 
   WHERE word <> ''] AS words
 WITH tenant, words, marked + [word IN words WHERE NOT word IN marked] AS marked
 // Words that ask and names of speakers tell turns apart badly.
-WITH tenant, words, marked, [term IN marked WHERE NOT term IN coalesce(tenant.speakers, [])
-  AND NOT term IN ['a', 'an', 'and', 'are', 'as', 'at', 'be', 'but', 'by', 'for', 'if', 'in', 'into', 'is', 'it', 'no', 'not',
+WITH tenant, words, marked, coalesce(tenant.speakers, []) AS voices, ['a', 'an', 'and', 'are', 'as', 'at', 'be', 'but', 'by',
+  'for', 'if', 'in', 'into', 'is', 'it', 'no', 'not',
   'of', 'on', 'or', 'such', 'that', 'the', 'their', 'then', 'there', 'these', 'they', 'this', 'to', 'was', 'will', 'with',
   'what', 'when', 'where', 'who', 'whom', 'whose', 'which', 'why', 'how', 'did',
   'do', 'does', 'done', 'doing', 'has', 'have', 'had', 'been', 'were', 'being', 'am', 'would', 'could', 'should', 'can',
   'may', 'might', 'he', 'she', 'his', 'her', 'him', 'them', 'you', 'your', 'i', 'me', 'my', 'we', 'our', 'us', 'from',
-  'about', 'after', 'before', 'during', 'than', 'so', 'its']] AS telling
-WITH tenant, words, telling,
+  'about', 'after', 'before', 'during', 'than', 'so', 'its'] AS idle
+WITH tenant, words, marked, voices, [term IN marked WHERE NOT term IN voices AND NOT term IN idle] AS telling,
+  reduce(seen = [], word IN words | CASE WHEN word IN seen OR word IN voices OR word IN idle THEN seen ELSE seen + word END)
+    AS meaning
+WITH tenant, words, voices, meaning,
   reduce(line = '', term IN CASE telling WHEN [] THEN marked ELSE telling END | line + ' ' + replace(term, ':', '\\:')) AS terms,
   reduce(line = ' ', word IN words | line + word + ' ') AS line
-WITH words, line, telling, coalesce(tenant.speakers, []) AS speakers, CASE terms WHEN '' THEN 'namespace_key:none' ELSE '+namespace_key:' + tenant.key
+WITH words, line, voices, meaning, CASE terms WHEN '' THEN 'namespace_key:none' ELSE '+namespace_key:' + tenant.key
   + '^0 +layer:semantic^0 +status:active^0 +text:(' + terms + ')' END AS query
-CALL (words, query) {
-  CALL (words, query) {
+CALL (voices, meaning) {
+  WITH * WHERE $embedding IS NOT NULL
+  MATCH (episode:Memory)
+    SEARCH episode IN (
+      VECTOR INDEX memory_embedding FOR $embedding
+      WHERE episode.namespace = $namespace AND episode.layer = 'episodic' AND episode.status = 'active'
+      LIMIT 20
+    ) SCORE AS score
+  WITH episode, 2 * score - 1 AS cosine, [word IN coalesce(episode.words, []) WHERE NOT word IN voices] AS theirs
+  WITH episode, cosine, theirs, size([word IN theirs WHERE word IN meaning]) AS common
+  // Vectors alone take two questions about one thing for the same question.
+  WITH episode, CASE WHEN size(theirs) = 0 OR size(meaning) = 0 THEN cosine
+    ELSE (2 * cosine + toFloat(common) / (size(theirs) + size(meaning) - common)) / 3 END AS similarity
+  ORDER BY similarity DESC, episode.id
+  RETURN collect({memory: episode, score: similarity}) AS similar
+}
+CALL (similar) {
+  CALL (similar) {
+    // What supported the same task before: the posterior's distance from its prior, 1 after one success.
+    UNWIND similar AS entry
+    WITH entry.memory AS episode, (entry.score - coalesce($options.same, 0.75)) / (1 - coalesce($options.same, 0.75)) AS closeness
+    WHERE closeness > 0
+    MATCH (memory:Memory)-[link:SUPPORTS]->(episode)
+    RETURN memory, coalesce($options.support, 2.0) * closeness * 6 * (link.weight - 0.5) AS support, 0.0 AS topic,
+      CASE WHEN link.weight < 0.5 THEN 'failed ' ELSE 'supported ' END + episode.id AS way
+    UNION ALL
+    // What a related task was found to be about; tentative links fade, and are never deleted by time.
+    UNWIND similar AS entry
+    WITH entry.memory AS episode, (entry.score - coalesce($options.related, 0.25)) / (1 - coalesce($options.related, 0.25)) AS closeness
+    WHERE closeness > 0
+    MATCH (memory:Memory)-[link:ASSOCIATED]->(episode)
+    RETURN memory, 0.0 AS support, coalesce($options.topic, 1.2) * closeness * 6 * (link.weight - 0.5) * CASE WHEN link.tentative
+      THEN 0.5 ^ (duration.inDays(link.updated_at, datetime()).days / coalesce($options.half_life_days, 90.0)) ELSE 1.0 END AS topic,
+      'associated with ' + episode.id AS way
+  }
+  WITH memory, max(CASE WHEN support > 0 THEN support ELSE 0.0 END) + min(CASE WHEN support < 0 THEN support ELSE 0.0 END)
+    + max(topic) AS learned, collect(way) AS ways
+  WHERE learned <> 0 AND memory.layer = 'semantic' AND memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
+  RETURN collect({memory: memory, learned: learned, ways: ways[..3]}) AS taught
+}
+CALL (words, query, taught) {
+  CALL (words, query, taught) {
     WITH * WHERE size($tags) = 0 AND $embedding IS NOT NULL
     MATCH (memory:Memory)
       SEARCH memory IN (
@@ -43,14 +86,14 @@ CALL (words, query) {
         WHERE memory.namespace = $namespace AND memory.layer = 'semantic' AND memory.status = 'active'
         LIMIT 70
       ) SCORE AS score
-    RETURN memory, 2 * score - 1 AS cosine, null AS lucene, null AS named
+    RETURN memory, 2 * score - 1 AS cosine, null AS lucene, null AS named, 0.0 AS learned, [] AS ways
     UNION ALL
     WITH *
     CALL db.index.fulltext.queryNodes('memory_text', query, {limit: CASE size($tags) WHEN 0 THEN 70 ELSE 10000 END})
       YIELD node, score
     WITH node, score WHERE all(tag IN $tags WHERE tag IN node.tags)
     WITH node, score LIMIT 70
-    RETURN node AS memory, null AS cosine, score AS lucene, null AS named
+    RETURN node AS memory, null AS cosine, score AS lucene, null AS named, 0.0 AS learned, [] AS ways
     UNION ALL
     // A filter by tags reads the tenant's memories instead: the nearest ones may hold none that match.
     WITH * WHERE size($tags) > 0 AND $embedding IS NOT NULL
@@ -60,7 +103,7 @@ CALL (words, query) {
       AND all(tag IN $tags WHERE tag IN memory.tags)
     WITH memory, 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 AS cosine
     ORDER BY cosine DESC LIMIT 70
-    RETURN memory, cosine, null AS lucene, null AS named
+    RETURN memory, cosine, null AS lucene, null AS named, 0.0 AS learned, [] AS ways
     UNION ALL
     // Passages whose title the observation names: the longest run of words wins.
     UNWIND range(0, size(words) - 1) AS start
@@ -75,30 +118,20 @@ CALL (words, query) {
     MATCH (entity)<-[:ABOUT]-(memory:Memory)
     WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
     WITH memory, entity LIMIT 20
-    RETURN memory, null AS cosine, null AS lucene, entity.name AS named
+    RETURN memory, null AS cosine, null AS lucene, entity.name AS named, 0.0 AS learned, [] AS ways
+    UNION ALL
+    UNWIND taught AS entry
+    RETURN entry.memory AS memory, null AS cosine, null AS lucene, null AS named, entry.learned AS learned, entry.ways AS ways
   }
-  WITH memory, max(cosine) AS cosine, coalesce(max(lucene), 0.0) AS lucene, max(named) AS named
-  WITH memory, lucene, named, CASE
-    WHEN cosine IS NULL AND $embedding IS NOT NULL AND memory.embedding IS NOT NULL
+  // Of what learning alone brings, only the place in time, the speaker and the lesson count.
+  WITH memory, max(cosine) AS cosine, count(coalesce(lucene, named, cosine)) > 0 AS found, max(lucene) AS lucene,
+    max(named) AS named, sum(learned) AS learned, reduce(all = [], part IN collect(ways) | all + part) AS ways
+  ORDER BY found DESC, learned DESC, memory.id LIMIT 160
+  WITH memory, named, learned, ways, CASE WHEN found THEN coalesce(lucene, 0.0) END AS lucene, CASE
+    WHEN found AND cosine IS NULL AND $embedding IS NOT NULL AND memory.embedding IS NOT NULL
     THEN 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 ELSE cosine END AS cosine
-  RETURN collect({memory: memory, cosine: cosine, lucene: lucene, named: named}) AS pool, min(cosine) AS lowest,
-    max(cosine) - min(cosine) AS width, min(lucene) AS least, max(lucene) - min(lucene) AS breadth
-}
-CALL (speakers, telling) {
-  WITH * WHERE $embedding IS NOT NULL
-  MATCH (episode:Memory)
-    SEARCH episode IN (
-      VECTOR INDEX memory_embedding FOR $embedding
-      WHERE episode.namespace = $namespace AND episode.layer = 'episodic' AND episode.status = 'active'
-      LIMIT 20
-    ) SCORE AS score
-  WITH episode, 2 * score - 1 AS cosine, [word IN coalesce(episode.words, []) WHERE NOT word IN speakers] AS theirs
-  WITH episode, cosine, theirs, size([word IN theirs WHERE word IN telling]) AS common
-  // Vectors alone take two questions about one thing for the same question.
-  WITH episode, CASE WHEN size(theirs) = 0 OR size(telling) = 0 THEN cosine
-    ELSE (2 * cosine + toFloat(common) / (size(theirs) + size(telling) - common)) / 3 END AS similarity
-  ORDER BY similarity DESC, episode.id
-  RETURN collect({memory: episode, score: similarity}) AS similar
+  RETURN collect({memory: memory, cosine: cosine, lucene: lucene, named: named, learned: learned, ways: ways}) AS pool,
+    min(cosine) AS lowest, max(cosine) - min(cosine) AS width, min(lucene) AS least, max(lucene) - min(lucene) AS breadth
 }
 // A signal whose scores are all equal ranks nothing, and its weight goes to the other.
 WITH line, pool, similar, lowest, least, width, breadth,
@@ -106,13 +139,14 @@ WITH line, pool, similar, lowest, least, width, breadth,
   CASE WHEN breadth > 0 THEN coalesce($options.sparse, 1.0) ELSE 0.0 END AS sparseWeight
 CALL (pool, lowest, least, width, breadth, denseWeight, sparseWeight) {
   UNWIND pool AS entry
-  WITH entry.memory AS memory, entry.named AS named, denseWeight, sparseWeight,
+  WITH entry, entry.memory AS memory, entry.named AS named, denseWeight, sparseWeight,
     CASE WHEN denseWeight > 0 THEN coalesce((entry.cosine - lowest) / width, 0.0) END AS dense,
-    CASE WHEN sparseWeight > 0 THEN (entry.lucene - least) / breadth END AS sparse
-  WITH memory, named, dense, sparse, CASE WHEN denseWeight + sparseWeight > 0
+    CASE WHEN sparseWeight > 0 THEN coalesce((entry.lucene - least) / breadth, 0.0) END AS sparse
+  WITH entry, memory, named, dense, sparse, CASE WHEN denseWeight + sparseWeight > 0
     THEN (denseWeight * coalesce(dense, 0) + sparseWeight * coalesce(sparse, 0)) / (denseWeight + sparseWeight)
     ELSE 1.0 END AS score
-  RETURN collect({memory: memory, named: named, dense: dense, sparse: sparse, score: score}) AS scored
+  RETURN collect({memory: memory, named: named, dense: dense, sparse: sparse, score: score, learned: entry.learned,
+    ways: entry.ways}) AS scored
 }
 // A session is as close as its best turn is.
 CALL (scored) {
@@ -139,18 +173,18 @@ CALL (scored, sessions, line) {
     AS inherited, memory.speaker IS NOT NULL AND line CONTAINS (' ' + toLower(memory.speaker) + ' ') AS spoken
   WITH memory, base, near, nearby, inherited, spoken, base.score + inherited
     + CASE WHEN spoken THEN coalesce($options.speaker, 0.5) ELSE 0.0 END
-    + CASE WHEN base.named IS NOT NULL THEN coalesce($options.named, 0.5) ELSE 0.0 END AS score
+    + CASE WHEN base.named IS NOT NULL THEN coalesce($options.named, 0.5) ELSE 0.0 END + base.learned AS score
   ORDER BY score DESC, memory.id
-  RETURN collect({memory: memory, score: score, dense: base.dense, sparse: base.sparse, inherited: inherited,
+  RETURN collect({memory: memory, score: score, dense: base.dense, sparse: base.sparse, inherited: inherited + base.learned,
     path: CASE WHEN near + nearby > 0 THEN ['near in time'] ELSE [] END
       + CASE WHEN spoken THEN ['said by ' + memory.speaker] ELSE [] END
-      + CASE WHEN base.named IS NOT NULL THEN ['named ' + base.named] ELSE [] END}) AS reached
+      + CASE WHEN base.named IS NOT NULL THEN ['named ' + base.named] ELSE [] END + base.ways}) AS reached
 }
 // The best pass score on along shared names and learned links; a hub's share is small, and a crowd's nothing.
-CALL (reached, similar) {
-  CALL (reached, similar) {
+CALL (reached) {
+  CALL (reached) {
     UNWIND reached AS entry
-    RETURN entry.memory AS memory, entry AS base, 0.0 AS lift, 0.0 AS topic, null AS way, 0.0 AS gain
+    RETURN entry.memory AS memory, entry AS base, null AS way, 0.0 AS gain
     UNION ALL
     UNWIND reached[..10] AS entry
     WITH entry.memory AS seed, entry.score AS score
@@ -159,47 +193,26 @@ CALL (reached, similar) {
     WHERE degree > 1 AND degree <= coalesce($options.hub, 200)
     MATCH (entity)<-[back:MENTIONS|ABOUT]-(memory:Memory)
     WHERE memory <> seed AND memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
-    RETURN memory, null AS base, 0.0 AS lift, 0.0 AS topic, seed.id + ' → ' + entity.name AS way,
+    RETURN memory, null AS base, seed.id + ' → ' + entity.name AS way,
       CASE WHEN back:ABOUT AND link:MENTIONS THEN coalesce($options.title, 0.7)
         ELSE coalesce($options.entity, 0.4) END * score * log(3) / log(1 + degree) AS gain
     UNION ALL
     UNWIND reached[..10] AS entry
     WITH entry.memory AS seed, entry.score AS score
+    WHERE COUNT { (seed)-[:ASSOCIATED]-() } <= coalesce($options.hub, 200)
     MATCH (seed)-[link:ASSOCIATED]-(memory:Memory)
     WHERE memory.layer = 'semantic' AND memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
     WITH seed, score, link, memory ORDER BY link.weight DESC LIMIT 50
-    RETURN memory, null AS base, 0.0 AS lift, 0.0 AS topic, seed.id + ' → associated' AS way,
+    RETURN memory, null AS base, seed.id + ' → associated' AS way,
       coalesce($options.associated, 0.5) * (2 * link.weight - 1) * score AS gain
-    UNION ALL
-    // What supported the same task before; the posterior's distance from its prior, 1 after one success.
-    UNWIND similar AS entry
-    WITH entry.memory AS episode, (entry.score - coalesce($options.same, 0.75)) / (1 - coalesce($options.same, 0.75)) AS closeness
-    WHERE closeness > 0
-    MATCH (memory:Memory)-[link:SUPPORTS]->(episode)
-    WHERE memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
-    WITH episode, memory, coalesce($options.support, 2.0) * closeness * 6 * (link.weight - 0.5) AS lift
-    ORDER BY abs(lift) DESC LIMIT 500
-    RETURN memory, null AS base, lift, 0.0 AS topic, 'supported ' + episode.id AS way, 0.0 AS gain
-    UNION ALL
-    // What a related task was found to be about; tentative links fade, and are never deleted by time.
-    UNWIND similar AS entry
-    WITH entry.memory AS episode, (entry.score - coalesce($options.related, 0.25)) / (1 - coalesce($options.related, 0.25)) AS closeness
-    WHERE closeness > 0
-    MATCH (memory:Memory)-[link:ASSOCIATED]->(episode)
-    WHERE memory.layer = 'semantic' AND memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
-    WITH episode, memory, coalesce($options.topic, 1.2) * closeness * 6 * (link.weight - 0.5) * CASE WHEN link.tentative
-      THEN 0.5 ^ (duration.inDays(link.updated_at, datetime()).days / coalesce($options.half_life_days, 90.0)) ELSE 1.0 END AS topic
-    ORDER BY abs(topic) DESC LIMIT 500
-    RETURN memory, null AS base, 0.0 AS lift, topic, 'associated with ' + episode.id AS way, 0.0 AS gain
   }
-  WITH memory, head(collect(base)) AS base, max(gain) AS gain, collect([gain, lift + topic, way]) AS ways,
-    max(CASE WHEN lift > 0 THEN lift ELSE 0.0 END) + min(CASE WHEN lift < 0 THEN lift ELSE 0.0 END) + max(topic) AS learned
-  WITH memory, base, learned, gain, ways, coalesce(base.score, 0.0) + gain + learned AS score
+  WITH memory, head(collect(base)) AS base, max(gain) AS gain, collect([gain, way]) AS ways
+  WITH memory, base, gain, ways, coalesce(base.score, 0.0) + gain AS score
   ORDER BY score DESC, memory.id
   LIMIT $topK
   RETURN collect({memory: memory, score: score, dense: base.dense, sparse: base.sparse,
-    spread: coalesce(base.inherited, 0.0) + gain + learned, path: coalesce(base.path, [])
-      + [part IN ways WHERE part[2] IS NOT NULL AND (part[1] <> 0 OR part[0] = gain) | part[2]][..3]}) AS facts
+    spread: coalesce(base.inherited, 0.0) + gain, path: coalesce(base.path, [])
+      + [pair IN ways WHERE pair[0] = gain AND pair[1] IS NOT NULL | pair[1]][..3]}) AS facts
 }
 WITH facts, [entry IN similar[..coalesce($options.episodes, 3)] | {memory: entry.memory, score: entry.score, dense: entry.score}] AS episodes
 CALL (episodes) {

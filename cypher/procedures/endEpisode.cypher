@@ -1,6 +1,8 @@
-// fluxmem.endEpisode(namespace :: STRING, episodeId :: STRING, success = null :: FLOAT, outcome = null :: STRING, embedding = null :: LIST<FLOAT>, trajectoryEmbedding = null :: LIST<FLOAT>, embeddingModel = null :: STRING, operationId = null :: STRING, actor = driver :: STRING, after = null :: STRING) :: (id :: STRING, steps :: INTEGER, seq :: INTEGER)
+// fluxmem.endEpisode(namespace :: STRING, episodeId :: STRING, success = null :: FLOAT, outcome = null :: STRING, content = null :: STRING, embedding = null :: LIST<FLOAT>, trajectoryEmbedding = null :: LIST<FLOAT>, embeddingModel = null :: STRING, operationId = null :: STRING, actor = driver :: STRING, after = null :: STRING) :: (id :: STRING, steps :: INTEGER, seq :: INTEGER)
 //
 // Close a running episode with its outcome; from now on similar observations are reminded of it.
+//
+// `content` is what a context tells of it; without one, the task.
 //
 // mode: WRITE
 CYPHER 25
@@ -9,6 +11,7 @@ SET episode.namespace = episode.namespace // takes the lock before the state is 
 WITH episode, datetime() AS now
 WHERE episode.ended_at IS NULL AND episode.status <> 'deleted'
 SET episode.ended_at = now, episode.status = 'active', episode.success = $success, episode.outcome = $outcome,
+  episode.content = coalesce($content, episode.content),
   episode.embedding_model = coalesce($embeddingModel, episode.embedding_model),
   episode.trajectory_embedding = CASE WHEN $trajectoryEmbedding IS NULL THEN episode.trajectory_embedding
     ELSE toFloatList($trajectoryEmbedding) END

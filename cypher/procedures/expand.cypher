@@ -11,12 +11,10 @@ CYPHER 25
 MATCH (episode:Memory:Episodic {namespace: $namespace, id: $episodeId})
 SET episode.namespace = episode.namespace // takes the lock before the state is read
 WITH episode, datetime() AS now
-WHERE episode.ended_at IS NULL AND episode.status <> 'deleted'
+WHERE episode.ended_at IS NULL AND episode.status <> 'deleted' AND all(item IN $found WHERE 0 <= item.gain <= 1)
   AND all(item IN $found WHERE EXISTS { (:Memory {namespace: $namespace, id: item.id}) })
-MATCH (tenant:Namespace {name: $namespace})
-SET tenant.seq = tenant.seq + 1
 CREATE (operation:Operation {
-  namespace: $namespace, id: coalesce($operationId, randomUUID()), seq: tenant.seq, kind: 'expand',
+  namespace: $namespace, id: coalesce($operationId, randomUUID()), kind: 'expand',
   actor: $actor, reason: $missing, at: now
 })-[:TOUCHED]->(episode)
 SET operation.after = $after, operation.run_id = $runId
@@ -47,4 +45,6 @@ CALL (episode, now, operation) {
   CREATE (operation)-[:TOUCHED {link: 'ASSOCIATED', other: episode.id, gain: gain, loss: 0.0}]->(memory)
   RETURN count(memory) AS associated
 }
+MATCH (tenant:Namespace {name: $namespace})
+SET tenant.seq = tenant.seq + 1, operation.seq = tenant.seq
 RETURN episode.id AS id, supporting, associated, operation.seq AS seq

@@ -13,7 +13,7 @@ CYPHER 25
 MATCH (episode:Memory:Episodic {namespace: $namespace, id: $episodeId})
 SET episode.namespace = episode.namespace // takes the lock before the state is read
 WITH episode, datetime() AS now
-WHERE episode.ended_at IS NULL AND episode.status <> 'deleted'
+WHERE episode.ended_at IS NULL AND episode.status <> 'deleted' AND 0 <= $success <= 1 AND all(item IN $credited WHERE 0 <= item.gain <= 1)
   AND all(id IN $used + $unused + [item IN $credited | item.id]
     WHERE EXISTS { (:Memory {namespace: $namespace, id: id}) })
 MATCH (episode)-[:HAS_STEP]->(step:Step)
@@ -21,10 +21,8 @@ WITH episode, now, step ORDER BY step.index DESC LIMIT 1
 WITH episode, now, step WHERE step.success IS NULL
 SET step.feedback = $text, step.success = $success
 WITH episode, now, step
-MATCH (tenant:Namespace {name: $namespace})
-SET tenant.seq = tenant.seq + 1
 CREATE (operation:Operation {
-  namespace: $namespace, id: coalesce($operationId, randomUUID()), seq: tenant.seq, kind: 'feedback',
+  namespace: $namespace, id: coalesce($operationId, randomUUID()), kind: 'feedback',
   actor: $actor, reason: $text, at: now
 })-[:TOUCHED]->(episode)
 CREATE (operation)-[:TOUCHED]->(step)
@@ -71,4 +69,6 @@ CALL (operation) {
   CREATE (operation)-[:TOUCHED {promoted: true}]->(memory)
   RETURN count(memory) AS promoted
 }
+MATCH (tenant:Namespace {name: $namespace})
+SET tenant.seq = tenant.seq + 1, operation.seq = tenant.seq
 RETURN episode.id AS id, supported, associated, promoted, operation.seq AS seq

@@ -55,6 +55,19 @@ CALL (first, second) {
   SET sum.weight = (1 + sum.successes) / (2 + sum.successes + sum.failures)
   DELETE link
 }
+CALL (first, second) {
+  MATCH (fact:Memory)-[:ASSOCIATED]->(second)
+  MATCH (fact)<-[vote:TOUCHED {link: 'ASSOCIATED', other: second.id}]-(:Operation)
+  SET vote.other = first.id
+}
+CALL (first, second) {
+  MATCH (fact:Memory)-[link:ASSOCIATED]->(second)
+  MERGE (fact)-[sum:ASSOCIATED]->(first)
+    ON CREATE SET sum = properties(link), sum.successes = 0.0, sum.failures = 0.0
+  SET sum.successes = round(sum.successes + link.successes, 6), sum.failures = round(sum.failures + link.failures, 6)
+  SET sum.weight = (1 + sum.successes) / (2 + sum.successes + sum.failures)
+  DELETE link
+}
 MATCH (tenant:Namespace {name: $namespace})
 SET tenant.seq = tenant.seq + 1
 CREATE (operation:Operation {

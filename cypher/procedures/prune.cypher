@@ -10,14 +10,12 @@ CYPHER 25
 MATCH (episode:Memory:Episodic {namespace: $namespace, id: $episodeId})
 SET episode.namespace = episode.namespace // takes the lock before the state is read
 WITH episode, datetime() AS now
-WHERE episode.ended_at IS NULL AND episode.status <> 'deleted'
+WHERE episode.ended_at IS NULL AND episode.status <> 'deleted' AND 0 <= $doubt <= 1
   AND all(id IN $ids WHERE EXISTS { (:Memory {namespace: $namespace, id: id}) })
 MATCH (episode)-[:HAS_STEP]->(step:Step)
 WITH episode, now, step ORDER BY step.index DESC LIMIT 1
-MATCH (tenant:Namespace {name: $namespace})
-SET tenant.seq = tenant.seq + 1
 CREATE (operation:Operation {
-  namespace: $namespace, id: coalesce($operationId, randomUUID()), seq: tenant.seq, kind: 'prune',
+  namespace: $namespace, id: coalesce($operationId, randomUUID()), kind: 'prune',
   actor: $actor, reason: '', at: now
 })-[:TOUCHED]->(episode)
 CREATE (operation)-[:TOUCHED]->(step)
@@ -37,4 +35,6 @@ CALL (episode, now, step, operation) {
   CREATE (operation)-[:TOUCHED {link: 'SUPPORTS', gain: 0.0, loss: round($doubt, 6), hidden: activated IS NOT NULL}]->(memory)
   RETURN count(memory) AS pruned
 }
+MATCH (tenant:Namespace {name: $namespace})
+SET tenant.seq = tenant.seq + 1, operation.seq = tenant.seq
 RETURN episode.id AS id, pruned, operation.seq AS seq

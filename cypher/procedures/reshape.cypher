@@ -19,7 +19,7 @@ CREATE (memory:Memory:Semantic {
   namespace: $namespace, id: id, key: coalesce($rewriting.key, id), layer: 'semantic', status: 'local', version: 1,
   namespace_key: episode.namespace_key, content: $rewriting.content,
   text: coalesce($rewriting.text, $rewriting.content), name: coalesce($rewriting.name, left($rewriting.content, 60)),
-  metadata: '{}', tags: first.tags, recorded_from: now, valid_from: now
+  metadata: first.metadata, tags: first.tags, recorded_from: now, valid_from: now
 })
 SET memory.content_hash = $rewriting.content_hash, memory.embedding_model = $rewriting.embedding_model,
   memory.speaker = CASE size($sources) WHEN 1 THEN first.speaker END, memory.occurred_at = first.occurred_at,

@@ -10,6 +10,10 @@
 CYPHER 25
 MATCH (operation:Operation {namespace: $namespace, id: $operationId})
 SET operation.namespace = operation.namespace // takes the lock before the state is read
+// One undo at a time: counts are read before they are set.
+WITH operation
+MATCH (tenant:Namespace {name: $namespace})
+SET tenant.seq = tenant.seq
 WITH operation, datetime() AS now, operation.kind IN ['feedback', 'expand', 'prune', 'reshape'] AS learned
 MATCH (operation)-[:TOUCHED]->(memory:Memory)
 WHERE NOT learned OR memory.layer = 'episodic'
@@ -53,7 +57,7 @@ CALL (operation, refused) {
 CALL (operation, refused, now) {
   WITH * WHERE refused IS NULL
   MATCH (operation)-[change:TOUCHED]->(rewriting:Memory)
-  WHERE change.promoted OR change.reshaped
+  WHERE change.promoted AND rewriting.status = 'active' OR change.reshaped
   SET rewriting.status = CASE WHEN change.promoted THEN 'local' ELSE 'deleted' END,
     rewriting.recorded_to = CASE WHEN change.promoted THEN null ELSE now END
 }

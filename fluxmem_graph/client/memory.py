@@ -253,7 +253,7 @@ class FluxMem:
         of memories. Without a success the `answer` is verified against the context. Raises InvalidInput,
         NotFound or Conflict.
         """
-        ids = (tuple(dict.fromkeys(given)) for given in (used, unused, too_coarse, too_fine))
+        ids = (tuple(given) for given in (used, unused, too_coarse, too_fine))
         return self._refiner.feedback(episode_id, Outcome(success, text, answer, missing, *ids))
 
     def refine(

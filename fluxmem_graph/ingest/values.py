@@ -33,6 +33,11 @@ def clean_text(text: str) -> str:
     return text
 
 
+def storable(text: str) -> str:
+    """Return any text with what can't be stored replaced, for texts that nobody can be asked to mend."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
 def _check_characters(text: str) -> None:
     if "\x00" in text:
         raise InvalidInput(f"NUL at character {text.index(chr(0))}; remove it")

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.graph.database import Database, Row, vectors
 from fluxmem_graph.ingest.values import check_text, decode_metadata
 from fluxmem_graph.operations.embedded import embed_episodes
-from fluxmem_graph.operations.rows import check_success, episode_row, new_id, step_row
+from fluxmem_graph.operations.rows import check_success, episode_row, new_id, step_row, told
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Hit, NewEpisode, NewStep, Status
 
@@ -62,11 +62,14 @@ class Episodes:
         check_success(success)
         episode = self.read(episode_id)
         reminding, trajectory = embed_episodes(self.embedder, [episode])
-        given = {"success": success, "outcome": outcome and check_text(outcome)}
+        outcome = outcome and check_text(outcome)
+        given = {"success": success, "outcome": outcome}
+        content = told(replace(episode, success=success, outcome=outcome))
         rows = self.database.run(
             "fluxmem.endEpisode",
             namespace=self.namespace,
             episodeId=episode_id,
+            content=content,
             embedding=vectors(reminding)[0],
             trajectoryEmbedding=vectors(trajectory)[0],
             embeddingModel=self.embedder.name,

@@ -80,14 +80,17 @@ class Learning:
         raise Conflict(f"the last step of episode {episode_id} has its feedback; record another step first")
 
 
-def feedback(outcome: Outcome, credited: Mapping[str, float]) -> Call:
-    """Say how the last step went; `credited` are gains (0..1) of facts that helped less surely."""
+def feedback(outcome: Outcome, credited: Mapping[str, float], unused: Sequence[str]) -> Call:
+    """Say how the last step went; `credited` are gains (0..1) of facts that helped less surely.
+
+    `unused` count a failure here; after a failure, `prune` counts it.
+    """
     success = float(outcome.success or 0.0)
     return "fluxmem.feedback", {
         "success": success,
         "text": outcome.text,
         "used": list(outcome.used),
-        "unused": list(outcome.unused) if success > 0 else [],
+        "unused": list(unused),
         "credited": [{"id": id_, "gain": gain} for id_, gain in credited.items()],
         "after": json.dumps({**asdict(outcome), "success": success}, ensure_ascii=False),
     }

@@ -24,6 +24,8 @@ from fluxmem_graph.types import Layer, Memory, NewEpisode, NewMemory, NewStep, O
 NAME_LENGTH = 60
 # A range index holds no value over 8 kB, with the namespace's 256 characters beside it.
 LONGEST_SOURCE = 4096
+# An episode in a context tells what matters; its steps can be read one by one.
+LONGEST_TOLD = 1000
 # No name is longer; a text in capitals would be one.
 LONGEST_ENTITY = 200
 
@@ -160,7 +162,7 @@ def episode_row(episode: NewEpisode, *, running: bool = False) -> dict[str, Any]
         "external_id": external_id,
         "task": task,
         "name": caption(task),
-        "content": task,
+        "content": told(episode),
         "words": content_words(task),
         "content_hash": content_hash(json.dumps([task, *([s["observation"], s["action"]] for s in steps)])),
         "source": source,
@@ -172,6 +174,19 @@ def episode_row(episode: NewEpisode, *, running: bool = False) -> dict[str, Any]
     after = json.dumps(state, ensure_ascii=False)
     ended_at = None if running else datetime.now(UTC)
     return {**state, "tags": tags, "ended_at": ended_at, "operation_id": new_id(), "after": after}
+
+
+def told(episode: NewEpisode) -> str:
+    """Return a run as a context tells it: task, how it went, what was done."""
+    outcome = " ".join(filter(None, [episode.outcome, _percent(episode.success)]))
+    done = "; ".join(step.action for step in episode.steps if step.action)
+    lines = (episode.task, outcome and f"Outcome: {outcome}", done and f"Steps: {done}")
+    text = clean_text("\n".join(filter(None, lines)))
+    return text if len(text) <= LONGEST_TOLD else text[: LONGEST_TOLD - 1] + "…"
+
+
+def _percent(success: float | None) -> str | None:
+    return None if success is None else f"({success:.0%} success)"
 
 
 def step_row(step: NewStep) -> dict[str, Any]:

@@ -20,7 +20,8 @@ class Candidate:
     """A fact that may be meant.
 
     `cosine` is None without vectors; `speaker`, `session` and `named` (the title that the query names) are
-    empty when there is none; `before` holds the ids of the two memories before it in time.
+    empty when there is none; `before` holds the ids of the two memories before it in time. `learned` is what
+    the episodes in `ways` add to its score; a fact that only they bring has no text here.
     """
 
     id: str
@@ -30,6 +31,8 @@ class Candidate:
     session: str = ""
     named: str = ""
     before: Sequence[str] = ()
+    learned: float = 0.0
+    ways: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,11 @@ def sparse_scores(query: str, candidates: Sequence[Candidate]) -> Scores:
     The names of speakers are left out of the query: they stand in every turn, and count as a link instead.
     """
     telling = without_speakers(query, {candidate.speaker for candidate in candidates})
-    return Bm25Index([candidate.text for candidate in candidates], b=LENGTH).scores(telling)
+    # What learning alone brings has no text, and must not change how rare a word is.
+    places = [place for place, candidate in enumerate(candidates) if candidate.text]
+    scores = np.zeros(len(candidates))
+    scores[places] = Bm25Index([candidates[place].text for place in places], b=LENGTH).scores(telling)
+    return scores
 
 
 def without_speakers(query: str, speakers: Collection[str]) -> str:

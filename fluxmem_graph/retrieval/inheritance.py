@@ -1,4 +1,4 @@
-"""What a candidate gains from where it stands: neighbours in time, session, speaker, title."""
+"""What a candidate gains from where it stands: time, session, speaker, title, and what episodes taught."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +18,12 @@ class Inherited:
     session: Scores
     spoken: Scores
     named: Scores
+    learned: Scores
 
     @property
     def total(self) -> Scores:
         """All gains together."""
-        total: Scores = self.near + self.session + self.spoken + self.named
+        total: Scores = self.near + self.session + self.spoken + self.named + self.learned
         return total
 
     def path(self, place: int, candidate: Candidate) -> list[str]:
@@ -32,7 +33,7 @@ class Inherited:
             (self.spoken, f"said by {candidate.speaker}"),
             (self.named, f"named {candidate.named}"),
         )
-        return [reason for gains, reason in reasons if gains[place] > 0]
+        return [reason for gains, reason in reasons if gains[place] > 0] + list(candidate.ways)
 
 
 def inherit(
@@ -50,6 +51,7 @@ def inherit(
         weights.session * _session(scores, candidates),
         weights.speaker * np.asarray([c.speaker in meant for c in candidates], float),
         weights.named * np.asarray([c.named != "" for c in candidates], float),
+        np.asarray([candidate.learned for candidate in candidates], float),
     )
 
 

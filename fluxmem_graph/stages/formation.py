@@ -15,25 +15,25 @@ from fluxmem_graph.ingest.values import check_text, decode_metadata, metadata_ta
 from fluxmem_graph.protocols import LLM, Embedder
 from fluxmem_graph.retrieval.fusion import Candidate, Fused, Scores, fuse, scaled
 from fluxmem_graph.retrieval.inheritance import Inherited, inherit
-from fluxmem_graph.retrieval.sparse import content_words
 from fluxmem_graph.retrieval.verify import verify
 from fluxmem_graph.settings import RetrievalSettings
 from fluxmem_graph.types import Activation, Hit, Layer, Signals
 
 # Verification reads texts: only as many as one call can hold.
 VERIFIED_CANDIDATES = 30
-SPREAD_OPTIONS = {
-    "title",
-    "entity",
-    "associated",
-    "support",
-    "topic",
-    "same",
-    "related",
-    "half_life_days",
-    "hub",
-    "episodes",
-}
+CANDIDATE_COLUMNS = (
+    "ids", "cosines", "texts", "speakers", "sessions", "named", "before", "learned", "ways"
+)  # fmt: skip
+LEARNED_OPTIONS = {"support", "topic", "same", "related", "half_life_days"}
+SPREAD_OPTIONS = {"title", "entity", "associated", "hub", "episodes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What an observation may be about, and the episodes that it resembles (id, similarity), best first."""
+
+    candidates: Sequence[Candidate]
+    episodes: Sequence[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,9 @@ class Formation:
         if top_k < 1:
             raise InvalidInput(f"top_k must be 1 or more, not {top_k}")
         tags = [metadata_tag(key, value) for key, value in where.items()]
-        seeds, verified = self._score(query, self._candidates(query, vector, tags), self.llm)
-        rows = self._spread(query, seeds, vector, top_k, tags, hidden)
+        pool = self._pool(query, vector, tags)
+        seeds, verified = self._score(query, pool.candidates, self.llm)
+        rows = self._spread(seeds, pool.episodes, top_k, tags, hidden)
         signals = {
             "dense": "off: no embedding" if vector is None else self.embedder.name,
             "sparse": "rank-bm25",
@@ -87,28 +88,32 @@ class Formation:
 
     def profile(self, query: str, vector: Any, *, top: int) -> dict[str, float]:
         """Return the best facts by id with their scores before spreading, the best as 1, the last as 0."""
-        seeds, _ = self._score(query, self._candidates(query, vector, []), None)
+        seeds, _ = self._score(query, self._pool(query, vector, []).candidates, None)
         order = np.argsort(-seeds.scores, kind="stable")[:top]
         scores = scaled(list(seeds.scores[order]))
         if scores is None:
             return {}
         return {seeds.candidates[place].id: float(score) for place, score in zip(order, scores, strict=True)}
 
-    def _candidates(self, query: str, vector: Any, tags: Sequence[str]) -> list[Candidate]:
+    def _pool(self, query: str, vector: Any, tags: Sequence[str]) -> Pool:
         rows = self.database.run(
-            "fluxmem.candidates", namespace=self.namespace, text=query, embedding=vector, tags=list(tags)
+            "fluxmem.candidates",
+            namespace=self.namespace,
+            text=query,
+            embedding=vector,
+            tags=list(tags),
+            options=self.settings.model_dump(include=LEARNED_OPTIONS),
         )
         if not rows:
-            return []
-        columns = rows[0]
-        cosines = columns["cosines"] or [None] * len(columns["ids"])
-        rest = (columns[name] for name in ("texts", "speakers", "sessions", "named", "before"))
-        return [Candidate(*values) for values in zip(columns["ids"], cosines, *rest, strict=True)]
+            return Pool([], [])
+        columns = [rows[0][name] for name in CANDIDATE_COLUMNS]
+        return Pool([Candidate(*values) for values in zip(*columns, strict=True)], rows[0]["episodes"])
 
     def _score(self, query: str, candidates: Sequence[Candidate], llm: LLM | None) -> tuple[Seeds, str]:
         fused, verified = fuse(query, candidates, self.settings), "off: no LLM"
         if llm is not None and candidates:
-            best = [candidates[place] for place in np.argsort(-fused.total)[:VERIFIED_CANDIDATES]]
+            ranked = [candidates[place] for place in np.argsort(-fused.total)]
+            best = [candidate for candidate in ranked if candidate.text][:VERIFIED_CANDIDATES]
             try:
                 verdicts = verify(llm, query, best)
                 fused, verified = fuse(query, candidates, self.settings, verdicts), llm.name
@@ -117,13 +122,7 @@ class Formation:
         return Seeds(candidates, fused, inherit(query, fused.total, candidates, self.settings)), verified
 
     def _spread(
-        self,
-        query: str,
-        seeds: Seeds,
-        vector: Any,
-        top_k: int,
-        tags: Sequence[str],
-        hidden: Sequence[str],
+        self, seeds: Seeds, episodes: Sequence[Row], top_k: int, tags: Sequence[str], hidden: Sequence[str]
     ) -> list[Row]:
         order = np.argsort(-seeds.scores, kind="stable")
         [columns] = self.database.run(
@@ -131,10 +130,9 @@ class Formation:
             namespace=self.namespace,
             ids=[seeds.candidates[place].id for place in order],
             scores=seeds.scores[order].tolist(),
-            embedding=vector,
+            episodes=list(episodes[: self.settings.episodes]),
             topK=top_k,
             tags=list(tags),
-            words=content_words(query),
             hidden=list(hidden),
             options=self.settings.model_dump(include=SPREAD_OPTIONS),
         )

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fluxmem_graph.errors import Conflict, InvalidInput
+from fluxmem_graph.errors import Conflict, InvalidInput, NotFound
 from fluxmem_graph.graph.database import vectors
-from fluxmem_graph.ingest.values import check_text
+from fluxmem_graph.ingest.values import check_text, storable
 from fluxmem_graph.operations import learning
 from fluxmem_graph.operations.episodes import Episodes
 from fluxmem_graph.operations.learning import Call, Learning, Running
@@ -21,7 +21,7 @@ from fluxmem_graph.types import Activation, Hit, Layer, Outcome, Refined, Refine
 # From this success on, a step has done what it should.
 SOLVED = 0.5
 # The words of a correction say more than those of a question, and its facts stand less often side by side.
-EXPANSION = {"sparse": 2.0, "neighbour": 0.2}
+SPARSE_FACTOR, NEIGHBOUR_FACTOR = 2.0, 0.5
 # Facts of an expanded or helpful context count a little less with each rank.
 SUPPORTING = 10
 RANK_STEP = 0.05
@@ -59,7 +59,9 @@ class Refiner:
         running = self.learning.running(episode_id)
         query = _expanded(check_text(observation), running.corrections)
         formation = self._expanding() if running.corrections else self.formation
-        found = formation.activate(query, top_k=top_k, where=where, hidden=running.hidden)
+        # A hidden rewriting must not come back in the place of its source.
+        sources = [s for hit in running.rewritings if hit.id in running.hidden for s in hit.rewrites]
+        found = formation.activate(query, top_k=top_k, where=where, hidden=[*running.hidden, *sources])
         return replace(found, query=observation, facts=_rewritten(found.facts, running.rewritings))
 
     def feedback(self, episode_id: str, outcome: Outcome) -> Refinement:
@@ -68,9 +70,17 @@ class Refiner:
         Raises InvalidInput, NotFound, also for a memory of another namespace, or Conflict for an episode that
         is not running, has no step, or whose last step has its feedback.
         """
-        check_success(outcome.success)
-        for text in (outcome.text, outcome.answer, outcome.missing):
-            check_text(text)
+        outcome = _checked(outcome)
+        running = self._answerable(episode_id)
+        shown = {hit.id for hit in running.shown}
+        if strange := {*outcome.too_coarse, *outcome.too_fine} - shown:
+            raise NotFound(f"memory {min(strange)} was not in the last step's context; nothing was recorded")
+        outcome, verified_by = self._judged(running, outcome)
+        if (outcome.success or 0.0) >= SOLVED:
+            return self._succeeded(episode_id, running, outcome, verified_by)
+        return self._failed(episode_id, running, outcome, verified_by)
+
+    def _answerable(self, episode_id: str) -> Running:
         running = self.learning.running(episode_id)
         if running.observation is None:
             raise Conflict(f"episode {episode_id} has no step yet; record one first")
@@ -78,10 +88,7 @@ class Refiner:
             raise Conflict(
                 f"the last step of episode {episode_id} has its feedback; record another step first"
             )
-        outcome, verified_by = self._judged(running, outcome)
-        if (outcome.success or 0.0) >= SOLVED:
-            return self._succeeded(episode_id, running, outcome, verified_by)
-        return self._failed(episode_id, running, outcome, verified_by)
+        return running
 
     def refine(
         self,
@@ -96,24 +103,46 @@ class Refiner:
         """Let `execute` act on what memory holds for a task until it succeeds, refining memory in between.
 
         It is called at most `max_rounds` + 1 times, and never after a success; an error in it is a failure
-        with its text. The rounds are the steps of one episode.
+        with its text, and changes no link. The rounds are the steps of one episode. What was missing is
+        looked for in the whole namespace, whatever `where` says.
         """
         if max_rounds < 0:
             raise InvalidInput(f"max_rounds must be 0 or more, not {max_rounds}")
         episode_id = self.episodes.start(task)
         rounds: list[Round] = []
-        solved = False
-        while not solved and len(rounds) <= max_rounds:
-            activation = self.activate(task, episode_id, top_k=top_k, where=where)
-            context = build_context(activation, task=None, budget=budget)
-            outcome = _executed(execute, context)
-            self.episodes.step(episode_id, task, outcome.answer, activated=context.hits)
-            refinement = self.feedback(episode_id, outcome)
-            rounds.append(Round(len(rounds), activation, outcome, refinement))
-            solved = refinement.success >= SOLVED
-        last = rounds[-1]
-        self.episodes.end(episode_id, last.refinement.success, last.outcome.answer or None)
-        return Refined(episode_id, solved, tuple(rounds))
+        try:
+            while len(rounds) <= max_rounds and not _solved(rounds):
+                activation = self.activate(task, episode_id, top_k=top_k, where=where)
+                context = build_context(activation, task=None, budget=budget)
+                rounds.append(self._round(len(rounds), task, episode_id, execute, activation, context))
+        finally:
+            # Also when an outcome was refused or Ctrl-C came: no run stays open for ever.
+            success = rounds[-1].refinement.success if rounds else 0.0
+            self.episodes.end(episode_id, success, rounds[-1].outcome.answer or None if rounds else None)
+        return Refined(episode_id, _solved(rounds), tuple(rounds))
+
+    def _round(
+        self,
+        number: int,
+        task: str,
+        episode_id: str,
+        execute: Execute,
+        activation: Activation,
+        context: Context,
+    ) -> Round:
+        try:
+            outcome = execute(context)
+        except Exception as error:
+            # As the step's action: a text of feedback would be searched for.
+            raised = storable(f"{type(error).__name__}: {error}")
+            self.episodes.step(episode_id, task, raised, activated=context.hits)
+            failure = Outcome(0.0)
+            self.learning.write(episode_id, [learning.feedback(failure, {}, ())])
+            return Round(number, activation, failure, Refinement(0.0, raised))
+        if not isinstance(outcome, Outcome):
+            raise InvalidInput(f"execute must return an Outcome, not {type(outcome).__name__}")
+        self.episodes.step(episode_id, task, _checked(outcome).answer, activated=context.hits)
+        return Round(number, activation, outcome, self.feedback(episode_id, outcome))
 
     def _judged(self, running: Running, outcome: Outcome) -> tuple[Outcome, str]:
         """Verify the answer against the context where nobody said how it went."""
@@ -128,7 +157,7 @@ class Refiner:
 
     def _succeeded(self, episode_id: str, running: Running, outcome: Outcome, verified_by: str) -> Refinement:
         credited = {} if outcome.used else _by_rank([hit.id for hit in running.shown], outcome.unused)
-        calls = [learning.feedback(outcome, credited)]
+        calls = [learning.feedback(outcome, credited, outcome.unused)]
         about = self._about(outcome.text, running)
         if about:
             calls.append(learning.expand(outcome.text, {}, about))
@@ -140,8 +169,8 @@ class Refiner:
         # A model that verified the answer has said what was missing.
         llm = None if verified_by else self.formation.llm
         blamed = attribute(observation, running.shown, outcome, round_number=running.round, llm=llm)
-        calls = [learning.feedback(replace(outcome, text=outcome.text or blamed.missing), {})]
-        supporting = self._supporting(observation, blamed.missing, running)
+        calls = [learning.feedback(replace(outcome, text=outcome.text or blamed.missing), {}, ())]
+        supporting = self._supporting(observation, blamed, running)
         about = self._about(blamed.missing, running)
         if supporting or about:
             calls.append(learning.expand(blamed.missing, supporting, about))
@@ -161,15 +190,20 @@ class Refiner:
 
     def _expanding(self) -> Formation:
         # Without verification: a failed step costs two calls of a model at most.
-        settings = self.formation.settings.model_copy(update=EXPANSION)
-        return replace(self.formation, llm=None, settings=settings)
+        weights = self.formation.settings
+        changed = {
+            "sparse": SPARSE_FACTOR * weights.sparse,
+            "neighbour": NEIGHBOUR_FACTOR * weights.neighbour,
+        }
+        return replace(self.formation, llm=None, settings=weights.model_copy(update=changed))
 
-    def _supporting(self, observation: str, missing: str, running: Running) -> dict[str, float]:
-        """Return the gains of the facts found with the observation and what was missing."""
+    def _supporting(self, observation: str, blamed: Attribution, running: Running) -> dict[str, float]:
+        """Return the gains of the facts found with the observation and what was missing, without noise."""
+        missing = blamed.missing
         if not missing or missing in running.corrections:
             return {}
         query = _expanded(observation, [*running.corrections, missing])
-        hidden = running.hidden
+        hidden = [*running.hidden, *blamed.noisy]
         found = self._expanding().activate(query, top_k=SUPPORTING, where={}, hidden=hidden)
         return _by_rank([hit.id for hit in found.facts], ())
 
@@ -192,7 +226,7 @@ class Refiner:
 
     def _rewriting(self, running: Running, blamed: Attribution) -> Rewriting | None:
         """Return one rewriting at most: a step costs no more than one call beside its attribution."""
-        known = {source for hit in running.rewritings for source in hit.rewrites}
+        known = {id_ for hit in running.rewritings for id_ in (hit.id, *hit.rewrites)}
         wanted = blamed.missing or running.observation or running.task
         shown = {hit.id: hit for hit in running.shown}
         for memory_id in blamed.too_coarse:
@@ -245,11 +279,19 @@ def _part(row: Mapping[str, Any]) -> Hit:
     return Hit(row["id"], Layer.SEMANTIC, row["content"], 0.0, Signals(), speaker=row["speaker"])
 
 
-def _executed(execute: Execute, context: Context) -> Outcome:
-    try:
-        outcome = execute(context)
-    except Exception as error:
-        return Outcome(0.0, f"{type(error).__name__}: {error}")
-    if not isinstance(outcome, Outcome):
-        raise InvalidInput(f"execute must return an Outcome, not {type(outcome).__name__}")
-    return outcome
+def _solved(rounds: Sequence[Round]) -> bool:
+    return bool(rounds) and rounds[-1].refinement.success >= SOLVED
+
+
+def _checked(outcome: Outcome) -> Outcome:
+    """Return the outcome with each id once. Raises InvalidInput."""
+    check_success(outcome.success)
+    for text in (outcome.text, outcome.answer, outcome.missing):
+        check_text(text)
+    return replace(
+        outcome,
+        used=tuple(dict.fromkeys(outcome.used)),
+        unused=tuple(dict.fromkeys(outcome.unused)),
+        too_coarse=tuple(dict.fromkeys(outcome.too_coarse)),
+        too_fine=tuple(dict.fromkeys(outcome.too_fine)),
+    )

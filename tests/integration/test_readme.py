@@ -52,6 +52,20 @@ def test_cypher_finds_what_python_stored(server_settings: Settings) -> None:
         assert memory.database.call(query)
 
 
+@pytest.mark.parametrize("script", blocks("sh"))
+def test_shell_scripts_run(script: str, server_settings: Settings) -> None:
+    folder = Path(sys.executable).parent
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        check=False,
+        env={**environment(server_settings), "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
 def commands() -> list[str]:
     """Return the command lines that need nothing but a server."""
     lines = [line for block in blocks("") for line in block.splitlines()]

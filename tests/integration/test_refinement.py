@@ -135,6 +135,27 @@ def test_tentative_links_fade_with_time_and_nothing_is_deleted(memory: FluxMem) 
     assert links(memory) == before
 
 
+def test_a_weight_of_zero_switches_learning_off(memory: FluxMem) -> None:
+    notes(memory)
+    before = memory.activate(TASK).facts
+    episode, _ = failed_step(memory, text=CORRECTION)
+    memory.end_episode(episode)
+    assert memory.activate(TASK).facts != before
+    off = memory.settings.retrieval.model_copy(update={"support": 0.0, "topic": 0.0})
+    settings = memory.settings.model_copy(update={"retrieval": off})
+    frozen = FluxMem(memory.database, memory.schema, memory.embedder, None, settings, memory.actor)
+    assert frozen.activate(TASK).facts == before
+
+
+def test_what_was_noise_is_not_credited_by_the_same_feedback(memory: FluxMem) -> None:
+    noise = notes(memory)[f"{CORRECTION} in that file"]
+    episode = memory.start_episode(TASK)
+    memory.step(episode, TASK, activated=memory.activate(CORRECTION).facts)
+    memory.feedback(episode, 0.2, CORRECTION, unused=[noise])
+    counts = [(s, f) for fact, s, f in links(memory)["SUPPORTS"] if fact == f"{CORRECTION} in that file"]
+    assert counts == [(0.0, 1.0)]
+
+
 # The loop.
 
 
@@ -180,7 +201,16 @@ def test_an_error_of_the_agent_is_a_recorded_failure(memory: FluxMem) -> None:
 
     done = memory.refine(TASK, execute, max_rounds=1)
     assert (done.success, len(done.rounds)) == (False, 2)
-    assert "KeyError" in (memory.episode(done.episode_id).steps[0].feedback or "")
+    assert "KeyError: 'no column athlete'" in memory.episode(done.episode_id).steps[0].action
+    assert links(memory) == {}
+
+
+def test_an_error_with_a_text_that_cannot_be_stored_is_still_recorded(memory: FluxMem) -> None:
+    def execute(context: Context) -> Outcome:
+        raise ValueError("bad \x00 byte and \ud800")
+
+    done = memory.refine(TASK, execute, max_rounds=0)
+    assert "ValueError: bad" in memory.episode(done.episode_id).steps[0].action
 
 
 def test_an_empty_memory_is_no_error(memory: FluxMem) -> None:
@@ -190,6 +220,16 @@ def test_an_empty_memory_is_no_error(memory: FluxMem) -> None:
 def test_an_agent_that_returns_no_outcome_is_refused(memory: FluxMem) -> None:
     with pytest.raises(InvalidInput, match="Outcome"):
         memory.refine(TASK, lambda _: True)  # type: ignore[arg-type, return-value]
+    # The run is closed as a failure: it does not stay open for ever.
+    assert [episode.success for episode in memory.episodes()] == [0.0]
+
+
+def test_an_outcome_with_an_unknown_id_ends_the_run(memory: FluxMem) -> None:
+    notes(memory)
+    with pytest.raises(NotFound, match="nobody"):
+        memory.refine(TASK, lambda _: Outcome(0.0, "no", used=("nobody",)))
+    assert [episode.success for episode in memory.episodes()] == [0.0]
+    assert links(memory) == {}
 
 
 def test_without_an_environment_the_answer_is_verified_against_the_context(memory: FluxMem) -> None:
@@ -295,7 +335,7 @@ def test_ids_of_another_tenant_are_unknown_and_nothing_is_written(tenant: Tenant
     episode = memory.start_episode(TASK)
     memory.step(episode, TASK, activated=memory.activate(TASK).facts)
     before, theirs_before = snapshot(memory), snapshot(other)
-    for name in ("used", "unused"):
+    for name in ("used", "unused", "too_coarse", "too_fine"):
         with pytest.raises(NotFound, match=foreign):
             memory.feedback(episode, 0.0, CORRECTION, **{name: [next(iter(mine.values())), foreign]})  # type: ignore[arg-type]
     with pytest.raises(NotFound):
@@ -337,7 +377,7 @@ def test_learning_undone_in_any_order_gives_back_the_exact_graph(
     tenant: Tenants, data: st.DataObject, given_reports: list[dict[str, object]]
 ) -> None:
     memory = tenant()
-    ids = list(notes(memory).values())
+    notes(memory)
     shown = memory.activate(TASK).facts
     episodes = [memory.start_episode(TASK) for _ in given_reports]
     for episode in episodes:
@@ -345,7 +385,7 @@ def test_learning_undone_in_any_order_gives_back_the_exact_graph(
     before, seq = snapshot(memory), memory.log(top=1)[0].seq
     for episode, report in zip(episodes, given_reports, strict=True):
         named = {
-            name: [ids[place] for place in value] if isinstance(value, list) else value
+            name: [shown[place].id for place in value] if isinstance(value, list) else value
             for name, value in report.items()
         }
         memory.feedback(episode, **named)  # type: ignore[arg-type]

@@ -32,3 +32,15 @@ def test_statements_hold_no_defaults_of_their_own_but_those_of_the_settings() ->
         assert found
         for option, value in found:
             assert float(value) == defaults[option], f"{option} in {name}.cypher"
+
+
+def test_the_settings_page_has_every_weight_with_its_default() -> None:
+    import re
+
+    from fluxmem_graph.settings import RetrievalSettings
+
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    printed = {
+        name: float(value) for name, value in re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", page, re.MULTILINE)
+    }
+    assert printed == {name: float(value) for name, value in RetrievalSettings().model_dump().items()}
