@@ -96,7 +96,8 @@ CALL (words, query, taught) {
     RETURN node AS memory, null AS cosine, score AS lucene, null AS named, 0.0 AS learned, [] AS ways
     UNION ALL
     // A filter by tags reads the tenant's memories instead: the nearest ones may hold none that match.
-    WITH * WHERE size($tags) > 0 AND $embedding IS NOT NULL
+    // UNWIND, since the planner would move a WHERE behind the scan.
+    UNWIND CASE WHEN size($tags) > 0 AND $embedding IS NOT NULL THEN [true] ELSE [] END AS filtered
     MATCH (memory:Memory)
     WHERE memory.namespace = $namespace AND memory.id IS NOT NULL AND memory.layer = 'semantic'
       AND memory.status = 'active' AND memory.embedding IS NOT NULL

@@ -144,3 +144,27 @@ def texts(value: Any) -> list[str]:
     if isinstance(value, list):
         return [text for item in value for text in texts(item)]
     return [value] if isinstance(value, str) else []
+
+
+@pytest.mark.parametrize("name", ["fluxmem.activate", "fluxmem.candidates"])
+def test_without_a_filter_the_tenants_memories_are_not_read_one_by_one(graph: Graph, name: str) -> None:
+    statement = CATALOGUE[name]
+    text = statement.body.replace("CYPHER 25", "CYPHER 25 PROFILE", 1)
+    read = {}
+    for tags in ([], ["topic=s:tea"]):
+        parameters = arguments(statement, graph.tenant, graph.dimension) | {"tags": tags}
+        with graph.session() as session:
+            plan = session.run(text, parameters).consume().profile
+        read[len(tags)] = sum(scanned(plan))
+    assert read[0] == 0
+    assert read[1] > 0, "no scan was seen: nothing was compared"
+
+
+def scanned(plan: Any) -> list[int]:
+    """Return the rows of every seek that takes all memories of a tenant."""
+    details = plan["args"].get("Details", "")
+    whole = "IndexSeek" in plan["operatorType"] and "id IS NOT NULL" in details
+    return [
+        *([plan["rows"]] if whole else []),
+        *(n for child in plan.get("children", []) for n in scanned(child)),
+    ]
