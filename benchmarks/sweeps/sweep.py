@@ -1,6 +1,6 @@
 """How each setting of retrieval and learning changes quality and time: one sweep per setting, with a plot.
 
-    python benchmarks/sweeps/sweep.py DATA -o FOLDER [--every 4] [NAME...]
+    python benchmarks/sweeps/sweep.py DATA [NAME...] -o FOLDER [--every 4]
 
 DATA is a folder that holds sets of questions, such as `locomo` or `multihop/musique`. Each set is stored once
 in a fresh namespace, erased at the end; then every value is tried on the same memory, since asking writes

@@ -97,11 +97,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def was_interrupted(error: BaseException | None) -> bool:
     """Tell whether Ctrl-C came first: the driver fails on its own when it is interrupted in an answer."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    if error is None or isinstance(error, KeyboardInterrupt):
+        return error is not None
+    return was_interrupted(error.__cause__) or was_interrupted(error.__context__)
 
 
 def _failed(error: Exception) -> int:

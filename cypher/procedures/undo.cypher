@@ -72,6 +72,13 @@ CALL (operation, memory, former, refused) {
   CREATE (memory)-[:MENTIONS]->(entity)
 }
 CALL (operation, memory, former, refused) {
+  WITH * WHERE refused IS NULL AND operation.kind = 'update'
+  // A memory that took the former text since, and is deleted, must not hold its key.
+  MATCH (other:Memory {namespace: $namespace, key: left(former.key, size(former.key) - size('@' + former.version))})
+  WHERE other.status = 'deleted' AND other <> memory
+  SET other.key = other.key + '@' + other.id
+}
+CALL (operation, memory, former, refused) {
   WITH *, former {.*} AS state WHERE refused IS NULL AND operation.kind = 'update'
   DETACH DELETE former
   // All of it is replaced, since the former version may lack what the later one has.

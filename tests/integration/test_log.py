@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fluxmem_graph import FluxMem
@@ -34,6 +34,13 @@ def apply(memory: FluxMem, change: tuple[str, str, int]) -> None:
 
 
 @given(sequence=st.lists(changes, min_size=1, max_size=5))
+@example(
+    sequence=[
+        ("add", "Ada lives in Turin.", 0),
+        ("update", "Ada lives in Turin.", 0),
+        ("add", "Ada lives in Turin.", 0),
+    ]
+)
 @settings(max_examples=8, deadline=None)
 def test_undoing_all_operations_backwards_passes_every_earlier_state(
     tenant: Tenants, sequence: list[tuple[str, str, int]]

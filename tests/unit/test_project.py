@@ -44,3 +44,13 @@ def test_the_settings_page_has_every_weight_with_its_default() -> None:
         name: float(value) for name, value in re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", page, re.MULTILINE)
     }
     assert printed == {name: float(value) for name, value in RetrievalSettings().model_dump().items()}
+
+
+def test_the_pool_of_both_doors_is_one_text() -> None:
+    procedures = ROOT / "cypher" / "procedures"
+    blocks = []
+    for name in ("activate", "candidates"):
+        text = (procedures / f"{name}.cypher").read_text(encoding="utf-8")
+        start, end = text.index("CALL (voices, meaning) {"), text.index("  // Of what learning alone brings")
+        blocks.append(text[start:end])
+    assert blocks[0] == blocks[1]
