@@ -13,6 +13,7 @@ import pytest
 from fluxmem_cli.main import was_interrupted
 from fluxmem_graph.client import FluxMem
 from fluxmem_graph.embedding.hashing import HashingEmbedder
+from fluxmem_graph.errors import FluxMemError
 from fluxmem_graph.evaluation.fluxmem_system import NAMESPACE_PREFIX, FluxMemSystem
 from fluxmem_graph.evaluation.runner import run_retrieval
 from fluxmem_graph.protocols import FloatMatrix
@@ -143,7 +144,8 @@ def test_an_evaluation_interrupted_in_the_middle_of_a_query_leaves_no_namespace_
     embedder = InterruptedEmbedder(after)
     with pytest.raises(BaseException) as caught:
         run_retrieval(talk, {"fluxmem": lambda: FluxMemSystem(server_settings, embedder)})
-    assert was_interrupted(caught.value)
+    # The driver may fail on its own first, when it is interrupted in an answer.
+    assert was_interrupted(caught.value) or isinstance(caught.value, FluxMemError)
     assert left_behind(server_settings) == 0
 
 
