@@ -112,9 +112,11 @@ def refine(
             too_fine=too_fine or (),
         )
         solved = changed.success >= SOLVED
-        # Feedback was accepted, so there is a last step.
-        again = None if solved else memory.episode(episode_id).steps[-1].observation
-        made = again and record_step(memory, episode_id, again, top_k=top_k, budget=budget)
+        made = None
+        if not solved:
+            # Feedback was accepted, so there is a last step.
+            again = memory.episode(episode_id).steps[-1].observation
+            made = record_step(memory, episode_id, again, top_k=top_k, budget=budget)
     if as_json:
         step_id, context = made or (None, None)
         print_json(

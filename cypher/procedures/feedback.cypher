@@ -51,13 +51,13 @@ CALL (now, operation) {
   WHERE pair[0] <> pair[1]
   MATCH (memory:Memory {namespace: $namespace, id: pair[0]}), (other:Memory {namespace: $namespace, id: pair[1]})
   WHERE memory.layer = 'semantic' AND other.layer = 'semantic'
-  WITH DISTINCT now, operation, memory, other ORDER BY memory.id, other.id
+  WITH DISTINCT now, operation, memory, other, round($success, 6) AS gain, round(1 - $success, 6) AS loss
+  ORDER BY memory.id, other.id
   MERGE (memory)-[link:ASSOCIATED]->(other)
     ON CREATE SET link.successes = 0.0, link.failures = 0.0, link.origin = 'feedback', link.tentative = false
-  SET link.successes = round(link.successes + $success, 6), link.failures = round(link.failures + (1 - $success), 6)
+  SET link.successes = round(link.successes + gain, 6), link.failures = round(link.failures + loss, 6)
   SET link.weight = (1 + link.successes) / (2 + link.successes + link.failures), link.updated_at = now
-  CREATE (operation)-[:TOUCHED {link: 'ASSOCIATED', other: other.id, gain: round($success, 6),
-    loss: round(1 - $success, 6)}]->(memory)
+  CREATE (operation)-[:TOUCHED {link: 'ASSOCIATED', other: other.id, gain: gain, loss: loss}]->(memory)
   RETURN count(link) AS associated
 }
 CALL (operation) {

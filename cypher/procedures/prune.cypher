@@ -25,14 +25,14 @@ CALL (episode, now, step, operation) {
   UNWIND $ids AS id
   MATCH (memory:Memory {namespace: $namespace, id: id})
   WHERE memory.layer = 'semantic'
-  WITH DISTINCT episode, now, step, operation, memory ORDER BY memory.id
+  WITH DISTINCT episode, now, step, operation, memory, round($doubt, 6) AS loss ORDER BY memory.id
   OPTIONAL MATCH (step)-[activated:ACTIVATED {pruned: false}]->(memory)
   SET activated.pruned = true
   MERGE (memory)-[link:SUPPORTS]->(episode)
     ON CREATE SET link.successes = 0.0, link.failures = 0.0, link.origin = 'feedback'
-  SET link.failures = round(link.failures + $doubt, 6)
+  SET link.failures = round(link.failures + loss, 6)
   SET link.weight = (1 + link.successes) / (2 + link.successes + link.failures), link.updated_at = now
-  CREATE (operation)-[:TOUCHED {link: 'SUPPORTS', gain: 0.0, loss: round($doubt, 6), hidden: activated IS NOT NULL}]->(memory)
+  CREATE (operation)-[:TOUCHED {link: 'SUPPORTS', gain: 0.0, loss: loss, hidden: activated IS NOT NULL}]->(memory)
   RETURN count(memory) AS pruned
 }
 MATCH (tenant:Namespace {name: $namespace})

@@ -16,6 +16,7 @@ from typing import Any
 from fluxmem_graph.evaluation.datasets import Question, load_retrieval_sets
 from fluxmem_graph.evaluation.fluxmem_system import FluxMemSystem
 from fluxmem_graph.evaluation.metrics import recall_at
+from fluxmem_graph.evaluation.runner import Progress, ticker
 from fluxmem_graph.evaluation.users import TOP_K, Feedback, Misled, feedback_on, places
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.retrieval.sparse import content_words
@@ -23,8 +24,6 @@ from fluxmem_graph.settings import Settings
 from fluxmem_graph.types import Hit
 
 BINS = 10
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +103,8 @@ def run_learning(
     namespaces are erased after an error too.
     """
     sets = load_retrieval_sets(path)
-    total = 3 * sum(len(found.questions) for found in sets)
-    done = 0
-
-    def tick(label: str) -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(label, done, total)
-
+    # Frozen, learning, and the second pass.
+    tick = ticker(progress, 3 * sum(len(found.questions) for found in sets))
     asked: list[Asked] = []
     for found in sets:
         questions = list(found.questions)

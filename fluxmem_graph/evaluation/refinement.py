@@ -3,7 +3,7 @@
 Each question is on its own: what one episode taught is not used for another, so round 0 is Stage I alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from fluxmem_graph.evaluation.datasets import Question, load_retrieval_sets
 from fluxmem_graph.evaluation.fluxmem_system import FluxMemSystem
+from fluxmem_graph.evaluation.runner import Progress, ticker
 from fluxmem_graph.evaluation.systems import System, baseline_factories
 from fluxmem_graph.evaluation.users import TOP_K, feedback_on, places
 from fluxmem_graph.protocols import Embedder
@@ -23,7 +24,6 @@ MAX_ROUNDS = 5
 ALONE = {"support": 0.0, "topic": 0.0}
 NO_BUDGET = 2**31
 
-Progress = Callable[[str, int, int], None]
 Looks = Sequence[bool]
 """Whether each look of ten held all of the evidence; looks after the first success are left out."""
 
@@ -79,7 +79,7 @@ def run_refinement(
     alone = settings.model_copy(update={"retrieval": settings.retrieval.model_copy(update=ALONE)})
     looks: dict[str, list[Looks]] = {"rounds": [], "paging": [], "requery": []}
     usage: dict[str, int] = {}
-    total = sum(len(found.questions) for found in sets)
+    tick = ticker(progress, sum(len(found.questions) for found in sets))
     for found in sets:
         with closing(baseline_factories(embedder)["hybrid"]()) as hybrid:
             hybrid.index(found.documents)
@@ -90,8 +90,7 @@ def run_refinement(
             system.index(found.documents)
             for question in found.questions:
                 looks["rounds"].append(_refined(system, question))
-                if progress is not None:
-                    progress(found.name, len(looks["rounds"]), total)
+                tick(found.name)
             for name, count in (system.memory.llm.usage if system.memory.llm else {}).items():
                 usage[name] = usage.get(name, 0) + count
     return RefinementReport(looks, usage, described)

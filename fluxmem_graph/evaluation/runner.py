@@ -123,7 +123,7 @@ def run_retrieval(
         raise ConfigurationError("name at least one system to evaluate")
     sets = load_retrieval_sets(path)
     questions = sum(len(found.questions) for found in sets)
-    progress_tick = _ticker(progress, questions * len(system_factories))
+    progress_tick = ticker(progress, questions * len(system_factories))
     answers: dict[str, list[Answer]] = {name: [] for name in system_factories}
     # Sets outside, systems inside: systems that share document vectors then hold one corpus at a time.
     for found in sets:
@@ -146,7 +146,8 @@ def _ask_all(
     return answers
 
 
-def _ticker(progress: Progress | None, total: int) -> Callable[[str], None]:
+def ticker(progress: Progress | None, total: int) -> Callable[[str], None]:
+    """Return a function that counts one more question done, and reports it under a label."""
     done = 0
 
     def tick(label: str) -> None:

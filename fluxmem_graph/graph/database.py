@@ -26,6 +26,8 @@ from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.statements import Statement, load_catalogue
 
 Row = dict[str, Any]
+Call = tuple[str, Mapping[str, Any]]
+"""A statement of the catalogue by name, and its arguments."""
 
 
 class _NothingMatched(Exception):
@@ -83,7 +85,7 @@ class Database:
                 result_transformer_=_rows,
             )
 
-    def together(self, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[list[Row]]:
+    def together(self, calls: Sequence[Call]) -> list[list[Row]]:
         """Run statements of the catalogue in one transaction, in order, and return the rows of each.
 
         One without a row takes all back, and an empty list is returned. Raises as `run`.

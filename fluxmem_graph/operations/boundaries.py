@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fluxmem_graph.errors import Conflict, InvalidInput, NotFound
+from fluxmem_graph.errors import Conflict, InvalidInput
 from fluxmem_graph.graph.database import Database, Row, vectors
 from fluxmem_graph.operations.embedded import embed_episodes
+from fluxmem_graph.operations.episodes import find_episode, to_steps
 from fluxmem_graph.operations.rows import caption, episode_row, new_id
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import EpisodeSummary, NewEpisode, NewStep, Status
@@ -41,7 +42,7 @@ class Boundaries:
         if isinstance(at, bool) or not isinstance(at, int) or not 0 < at < len(steps):
             where = f"1..{len(steps) - 1}" if len(steps) > 1 else "no place"
             raise InvalidInput(f"episode {episode_id} can be split at {where}, not at {at!r}")
-        head, tail = _steps(steps[:at]), _steps(steps[at:])
+        head, tail = to_steps(steps[:at]), to_steps(steps[at:])
         later = NewEpisode(_task(tail, row["task"]), tail)
         earlier = NewEpisode(row["task"], head)
         (reminding, second), (trajectory, second_trajectory) = self._embed(earlier, later)
@@ -73,7 +74,7 @@ class Boundaries:
             raise InvalidInput(f"episode {first_id} can't be merged with itself; name two")
         first, second = self._ended(first_id), self._ended(second_id)
         steps = [*first["steps"], *second["steps"]]
-        [[reminding], [trajectory]] = self._embed(NewEpisode(first["task"], _steps(steps)))
+        [[reminding], [trajectory]] = self._embed(NewEpisode(first["task"], to_steps(steps)))
         parts = {name: _part(row["id"], row["steps"]) for name, row in (("first", first), ("second", second))}
         parts["first"] |= {"success": first["success"], "outcome": first["outcome"]}
         done = self.database.run(
@@ -91,14 +92,12 @@ class Boundaries:
             raise Conflict(CHANGED)
 
     def _ended(self, episode_id: str) -> Row:
-        rows = self.database.run("fluxmem.episode", namespace=self.namespace, id=episode_id)
-        if not rows:
-            raise NotFound(f"no episode {episode_id} in namespace {self.namespace}")
-        if rows[0]["status"] == Status.DELETED:
+        row = find_episode(self.database, self.namespace, episode_id)
+        if row["status"] == Status.DELETED:
             raise Conflict(f"episode {episode_id} was deleted")
-        if rows[0]["ended_at"] is None:
+        if row["ended_at"] is None:
             raise Conflict(f"episode {episode_id} is still running; end it first")
-        return rows[0]
+        return row
 
     def _embed(self, *episodes: NewEpisode) -> tuple[list[Any], list[Any]]:
         reminding, trajectory = embed_episodes(self.embedder, episodes)
@@ -115,10 +114,6 @@ class Boundaries:
 
 
 _NEW = frozenset({"id", "task", "name", "content", "content_hash", "words"})
-
-
-def _steps(rows: Sequence[Row]) -> tuple[NewStep, ...]:
-    return tuple(NewStep(row["observation"], row["action"], row["feedback"]) for row in rows)
 
 
 def _task(steps: Sequence[NewStep], task: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, NotFound
-from fluxmem_graph.graph.database import Database, Row, vectors
+from fluxmem_graph.graph.database import Call, Database, Row, vectors
 from fluxmem_graph.ingest.values import check_text, decode_metadata
 from fluxmem_graph.operations.embedded import embed_episodes
 from fluxmem_graph.operations.rows import check_success, episode_row, new_id, step_row, told
@@ -59,34 +59,35 @@ class Episodes:
 
         Raises InvalidInput, NotFound, or Conflict for an episode that is not running.
         """
+        name, arguments = self.ending(episode_id, success, outcome)
+        self._require(self.database.run(name, **arguments), episode_id)
+
+    def ending(self, episode_id: str, success: float | None = None, outcome: str | None = None) -> Call:
+        """Return the call that closes an episode, to go with others. Raises InvalidInput or NotFound."""
         check_success(success)
         episode = self.read(episode_id)
         reminding, trajectory = embed_episodes(self.embedder, [episode])
         outcome = outcome and check_text(outcome)
         given = {"success": success, "outcome": outcome}
-        content = told(replace(episode, success=success, outcome=outcome))
-        rows = self.database.run(
-            "fluxmem.endEpisode",
-            namespace=self.namespace,
-            episodeId=episode_id,
-            content=content,
-            embedding=vectors(reminding)[0],
-            trajectoryEmbedding=vectors(trajectory)[0],
-            embeddingModel=self.embedder.name,
-            operationId=new_id(),
-            actor=self.actor,
-            after=json.dumps(given, ensure_ascii=False),
+        return "fluxmem.endEpisode", {
+            "namespace": self.namespace,
+            "episodeId": episode_id,
+            "content": told(replace(episode, success=success, outcome=outcome)),
+            "embedding": vectors(reminding)[0],
+            "trajectoryEmbedding": vectors(trajectory)[0],
+            "embeddingModel": self.embedder.name,
+            "operationId": new_id(),
+            "actor": self.actor,
+            "after": json.dumps(given, ensure_ascii=False),
             **given,
-        )
-        self._require(rows, episode_id)
+        }
 
     def read(self, episode_id: str) -> NewEpisode:
         """Return an episode with its steps in order. Raises NotFound."""
-        row = self._row(episode_id)
-        steps = tuple(NewStep(s["observation"], s["action"], s["feedback"]) for s in row["steps"])
+        row = find_episode(self.database, self.namespace, episode_id)
         return NewEpisode(
             row["task"],
-            steps,
+            to_steps(row["steps"]),
             row["external_id"],
             row["source"],
             row["success"],
@@ -94,23 +95,30 @@ class Episodes:
             decode_metadata(row["metadata"]),
         )
 
-    def _row(self, episode_id: str) -> Row:
-        rows = self.database.run("fluxmem.episode", namespace=self.namespace, id=episode_id)
-        if not rows:
-            raise NotFound(f"no episode {episode_id} in namespace {self.namespace}")
-        return rows[0]
-
     def _require(self, rows: list[Row], episode_id: str, memory_ids: Sequence[str] = ()) -> None:
         """Say why a statement changed nothing."""
         if rows:
             return
-        row = self._row(episode_id)
+        row = find_episode(self.database, self.namespace, episode_id)
         if row["ended_at"] is not None or row["status"] == Status.DELETED:
             raise Conflict(f"episode {episode_id} has ended or was deleted; start another one")
         found = self.database.run("fluxmem.read", namespace=self.namespace, ids=list(memory_ids))
         if unknown := set(memory_ids) - {memory["id"] for memory in found}:
             raise NotFound(f"no memory {min(unknown)} in namespace {self.namespace}; nothing was recorded")
         raise Conflict(f"episode {episode_id} has changed in the meantime; try again")
+
+
+def find_episode(database: Database, namespace: str, episode_id: str) -> Row:
+    """Return an episode's row with its steps. Raises NotFound."""
+    rows = database.run("fluxmem.episode", namespace=namespace, id=episode_id)
+    if not rows:
+        raise NotFound(f"no episode {episode_id} in namespace {namespace}")
+    return rows[0]
+
+
+def to_steps(rows: Sequence[Row]) -> tuple[NewStep, ...]:
+    """Return the steps that rows of `fluxmem.episode` describe."""
+    return tuple(NewStep(row["observation"], row["action"], row["feedback"]) for row in rows)
 
 
 def _activated(rank: int, hit: Hit) -> dict[str, Any]:

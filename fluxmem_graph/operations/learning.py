@@ -6,12 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, NotFound
-from fluxmem_graph.graph.database import Database, Row
+from fluxmem_graph.graph.database import Call, Database, Row
 from fluxmem_graph.ingest.values import content_hash, decode_metadata
 from fluxmem_graph.operations.rows import caption, new_id
 from fluxmem_graph.types import Hit, Layer, Outcome, Signals, Status
-
-Call = tuple[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

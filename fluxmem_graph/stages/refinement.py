@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, InvalidInput, NotFound
-from fluxmem_graph.graph.database import vectors
+from fluxmem_graph.graph.database import Call, vectors
 from fluxmem_graph.ingest.values import check_text, storable
 from fluxmem_graph.operations import learning
 from fluxmem_graph.operations.episodes import Episodes
-from fluxmem_graph.operations.learning import Call, Learning, Running
+from fluxmem_graph.operations.learning import Learning, Running
 from fluxmem_graph.operations.rows import check_success
 from fluxmem_graph.retrieval.context import Context, build_context
 from fluxmem_graph.stages.attribution import Attribution, attribute, self_verify

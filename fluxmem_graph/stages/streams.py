@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, InvalidInput
-from fluxmem_graph.graph.database import Database, Row, vectors
+from fluxmem_graph.graph.database import Call, Database, Row, vectors
 from fluxmem_graph.ingest.values import memory_key
-from fluxmem_graph.operations.embedded import embed_episodes, embed_memories
+from fluxmem_graph.operations.embedded import embed_memories
 from fluxmem_graph.operations.episodes import Episodes
 from fluxmem_graph.operations.rows import (
     caption,
@@ -27,8 +27,6 @@ from fluxmem_graph.types import Boundary, NewEpisode, NewMemory, NewStep, Observ
 ATTEMPTS = 20
 # A step's own message stands before all that its context held.
 OWN_RANK = 0
-
-Call = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ class Streams:
         calls: list[Call] = []
         episode_id = position.episode_id
         if closed is not None:
-            calls.append(self._ending(closed))
+            calls.append(self.episodes.ending(closed))
         calls.append(("fluxmem.create", {"memories": [fact], "reason": "observed"}))
         if why or episode_id is None:
             # The task is what the first message says: without a model nobody knows it better.
@@ -149,18 +147,6 @@ class Streams:
         if not self.database.together([("fluxmem.internal.advance", advance), *logged]):
             return None
         return Observed(fact["id"], episode_id, opened=bool(why), closed=closed, why=why)
-
-    def _ending(self, episode_id: str) -> Call:
-        reminding, trajectory = embed_episodes(self.embedder, [self.episodes.read(episode_id)])
-        arguments = {
-            "episodeId": episode_id,
-            "embedding": vectors(reminding)[0],
-            "trajectoryEmbedding": vectors(trajectory)[0],
-            "embeddingModel": self.embedder.name,
-            "operationId": new_id(),
-            "after": json.dumps({"success": None, "outcome": None}),
-        }
-        return "fluxmem.endEpisode", arguments
 
     def _step(self, episode_id: str, message: NewMemory, memory_id: str) -> Call:
         step = step_row(NewStep(labelled(message)))

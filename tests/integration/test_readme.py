@@ -25,6 +25,7 @@ def environment(settings: Settings) -> dict[str, str]:
     assert settings.neo4j_password is not None
     return {
         **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "NEO4J_URI": settings.neo4j_uri,
         "NEO4J_USERNAME": settings.neo4j_username,
         "NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
@@ -32,17 +33,16 @@ def environment(settings: Settings) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("code", blocks("python"))
-def test_python_runs_and_prints(code: str, server_settings: Settings) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        check=False,
-        env=environment(server_settings),
-        capture_output=True,
-        text=True,
-    )
+def runs_and_prints(command: list[str], settings: Settings) -> None:
+    """Run a command against the shared server; it must succeed and say something."""
+    done = subprocess.run(command, check=False, env=environment(settings), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python_runs_and_prints(code: str, server_settings: Settings) -> None:
+    runs_and_prints([sys.executable, "-c", code], server_settings)
 
 
 def test_cypher_finds_what_python_stored(server_settings: Settings) -> None:
@@ -54,16 +54,7 @@ def test_cypher_finds_what_python_stored(server_settings: Settings) -> None:
 
 @pytest.mark.parametrize("script", blocks("sh"))
 def test_shell_scripts_run(script: str, server_settings: Settings) -> None:
-    folder = Path(sys.executable).parent
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        check=False,
-        env={**environment(server_settings), "PATH": f"{folder}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    runs_and_prints(["bash", "-euo", "pipefail", "-c", script], server_settings)
 
 
 def commands() -> list[str]:
@@ -74,13 +65,4 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("line", commands())
 def test_commands_run(line: str, server_settings: Settings) -> None:
-    done = subprocess.run(
-        f"{Path(sys.executable).parent}/{line}",
-        check=False,
-        shell=True,
-        env=environment(server_settings),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    runs_and_prints(["bash", "-c", line], server_settings)
