@@ -134,6 +134,7 @@ def learning(
         )
     _draw(learning_figure, report, plot)
     _show(report, json_file, f"recall@10 of questions of {path}")
+    note(f"a feedback took {report.feedback_cost():.1f} times as long as asking, embeddings included (p50)")
 
 
 def _ready(path: Path, json_file: str | None, plot: Path | None) -> "Settings":

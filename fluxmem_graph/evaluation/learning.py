@@ -5,12 +5,13 @@ the memory before anything was learned ("frozen"), and after the pass again in i
 """
 
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 from fluxmem_graph.evaluation.datasets import Question, load_retrieval_sets
@@ -30,7 +31,8 @@ BINS = 10
 class Asked:
     """Recall@10 of one question: in the pass and frozen; reworded after the pass and frozen.
 
-    `seen`: an earlier question touched some of its evidence. `position` is its place in the pass, 0..1.
+    `seen`: an earlier question touched some of its evidence. `position` is its place in the pass, 0..1. Times
+    are those of asking and of the feedback, with their embeddings.
     """
 
     seen: bool
@@ -39,6 +41,17 @@ class Asked:
     frozen: float
     second_learning: float
     second_frozen: float
+    activate_ms: float
+    feedback_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """One question of the pass: its recall@10 and the times of asking and of the feedback."""
+
+    recall: float
+    activate_ms: float
+    feedback_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,11 @@ class LearningReport:
             "curve": self._curve(),
             "settings": self.settings,
         }
+
+    def feedback_cost(self) -> float:
+        """Return the median time of a feedback over that of asking; no part of the JSON, which repeats."""
+        asking = median(asked.activate_ms for asked in self.asked)
+        return median(asked.feedback_ms for asked in self.asked) / asking
 
     def _curve(self) -> list[dict[str, float]]:
         points = []
@@ -140,21 +158,37 @@ def _one_pass(
     for place, question in enumerate(questions):
         second = recall(question, reworded(question))
         position = place / len(questions)
-        asked.append(Asked(seen[place], position, learned[place], frozen[place][0], second, frozen[place][1]))
+        lesson = learned[place]
+        asked.append(
+            Asked(
+                seen[place],
+                position,
+                lesson.recall,
+                frozen[place][0],
+                second,
+                frozen[place][1],
+                lesson.activate_ms,
+                lesson.feedback_ms,
+            )
+        )
         tick()
     return asked
 
 
-def learn_from(system: FluxMemSystem, question: Question, misled: Callable[[Feedback], Feedback]) -> float:
+def learn_from(system: FluxMemSystem, question: Question, misled: Callable[[Feedback], Feedback]) -> Lesson:
     """Ask, score, and only then say how it went."""
     memory = system.memory
+    started = time.perf_counter()
     facts = memory.search(question.text, top_k=TOP_K)
+    activate_ms = (time.perf_counter() - started) * 1000
     said = misled(feedback_on(question, places(memory, facts)))
     episode_id = memory.start_episode(question.text)
     memory.step(episode_id, question.text, activated=facts)
+    started = time.perf_counter()
     memory.feedback(episode_id, said.success, said.correction)
+    feedback_ms = (time.perf_counter() - started) * 1000
     memory.end_episode(episode_id, said.success)
-    return _recall(system, question, facts)
+    return Lesson(_recall(system, question, facts), activate_ms, feedback_ms)
 
 
 def _recall(system: FluxMemSystem, question: Question, facts: Sequence[Hit]) -> float:

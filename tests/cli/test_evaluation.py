@@ -181,6 +181,7 @@ def test_a_pass_of_feedback_teaches_what_a_frozen_memory_misses(
     done = fluxmem("eval", "learning", medals, "--json", file, "--plot", plot)
     assert done.code == 0
     assert all(word in done.out for word in ("seen", "unseen", "second_pass", "gain"))
+    assert "times as long as asking" in done.err
     report = json.loads(file.read_text(encoding="utf-8"))
     # The second question rests on evidence that the first one touched.
     assert report["seen"] == {"learning": 1.0, "frozen": 0.0, "questions": 1}
