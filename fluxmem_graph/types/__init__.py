@@ -1,0 +1,44 @@
+"""The values that cross the public interface: plain, frozen dataclasses."""
+
+from fluxmem_graph.types.learning import (
+    Blame,
+    Link,
+    LinkOrder,
+    LinkReason,
+    Outcome,
+    Refined,
+    Refinement,
+    Round,
+    Vote,
+)
+from fluxmem_graph.types.memories import Layer, Memory, NewEpisode, NewMemory, NewStep, Status
+from fluxmem_graph.types.recall import Activation, Hit, Signals
+from fluxmem_graph.types.reports import Failure, IngestReport, Operation
+from fluxmem_graph.types.runs import Boundary, EpisodeSummary, Observed
+
+__all__ = [
+    "Activation",
+    "Blame",
+    "Boundary",
+    "EpisodeSummary",
+    "Failure",
+    "Hit",
+    "IngestReport",
+    "Layer",
+    "Link",
+    "LinkOrder",
+    "LinkReason",
+    "Memory",
+    "NewEpisode",
+    "NewMemory",
+    "NewStep",
+    "Observed",
+    "Operation",
+    "Outcome",
+    "Refined",
+    "Refinement",
+    "Round",
+    "Signals",
+    "Status",
+    "Vote",
+]
