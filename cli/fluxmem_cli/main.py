@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from fluxmem_cli import (
+    consolidation,
     demo,
     episodes,
     evaluation,
@@ -19,6 +20,7 @@ from fluxmem_cli import (
     procedures,
     retrieval,
     server,
+    skills,
     streams,
 )
 from fluxmem_cli.output import note
@@ -36,6 +38,7 @@ app = typer.Typer(
 )
 eval_app = typer.Typer(help="Measure the memory on data with known answers.", rich_markup_mode=None)
 episode_app = typer.Typer(help="One run of a task, step by step.", rich_markup_mode=None)
+skill_app = typer.Typer(help="Procedures made of episodes.", rich_markup_mode=None)
 procedures_app = typer.Typer(help="The procedures behind `CALL fluxmem.*`.", rich_markup_mode=None)
 
 _commands: tuple[Callable[..., None], ...] = (
@@ -44,17 +47,21 @@ _commands: tuple[Callable[..., None], ...] = (
     *(ingest.ingest, retrieval.search, retrieval.activate, retrieval.context),
     *(streams.observe, streams.episodes),
     *(learning.feedback, learning.refine, learning.links, learning.explain),
-    *(log.log, log.undo, demo.demo),
+    *(consolidation.consolidate, log.log, log.undo, demo.demo),
 )
 for _command in _commands:
     app.command()(_command)
-for _command in (evaluation.retrieval, evaluation.refinement, evaluation.learning):
+for _command in (evaluation.retrieval, evaluation.refinement, evaluation.learning, evaluation.skills):
     eval_app.command()(_command)
 for _command in (episodes.start, episodes.step, episodes.end, episodes.show, streams.split, streams.merge):
     episode_app.command()(_command)
+skill_app.command("list")(skills.list_skills)
+for _command in (skills.show, skills.history, skills.diff, skills.approve, skills.retire, skills.rollback):
+    skill_app.command()(_command)
 procedures_app.command("list")(procedures.list_procedures)
 procedures_app.command("build")(procedures.build)
 app.add_typer(episode_app, name="episode")
+app.add_typer(skill_app, name="skill")
 app.add_typer(eval_app, name="eval")
 app.add_typer(procedures_app, name="procedures")
 

@@ -24,16 +24,17 @@ VERIFIED_CANDIDATES = 30
 CANDIDATE_COLUMNS = (
     "ids", "cosines", "texts", "speakers", "sessions", "named", "before", "learned", "ways"
 )  # fmt: skip
-LEARNED_OPTIONS = {"support", "topic", "same", "related", "half_life_days"}
+LEARNED_OPTIONS = {"support", "topic", "same", "related", "half_life_days", "settled"}
 SPREAD_OPTIONS = {"title", "entity", "associated", "hub", "episodes"}
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What an observation may be about, and the episodes that it resembles (id, similarity), best first."""
+    """What an observation may be about; episodes and settled skills that it resembles (id, similarity)."""
 
     candidates: Sequence[Candidate]
     episodes: Sequence[Row]
+    skills: Sequence[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +63,33 @@ class Formation:
     settings: RetrievalSettings
 
     def activate(
-        self, query: str, *, top_k: int, where: Mapping[str, Any], hidden: Sequence[str] = ()
+        self,
+        query: str,
+        *,
+        top_k: int,
+        where: Mapping[str, Any],
+        hidden: Sequence[str] = (),
+        candidates: bool = False,
     ) -> Activation:
-        """Return the best facts, similar episodes and their skills. Raises InvalidInput."""
+        """Return the best facts, similar episodes and their skills. Raises InvalidInput.
+
+        `hidden` facts stay out; `candidates` are skills that wait for review.
+        """
         query = check_text(query)
         vector = vectors(self.embedder.embed([query]))[0]
-        return self.activate_vector(query, vector, top_k=top_k, where=where, hidden=hidden)
+        return self.activate_vector(
+            query, vector, top_k=top_k, where=where, hidden=hidden, candidates=candidates
+        )
 
     def activate_vector(
-        self, query: str, vector: Any, *, top_k: int, where: Mapping[str, Any], hidden: Sequence[str] = ()
+        self,
+        query: str,
+        vector: Any,
+        *,
+        top_k: int,
+        where: Mapping[str, Any],
+        hidden: Sequence[str] = (),
+        candidates: bool = False,
     ) -> Activation:
         """Do the same with the query's embedding given as the driver takes it, or None for words alone."""
         if top_k < 1:
@@ -78,7 +97,7 @@ class Formation:
         tags = [metadata_tag(key, value) for key, value in where.items()]
         pool = self._pool(query, vector, tags)
         seeds, verified = self._score(query, pool.candidates, self.llm)
-        rows = self._spread(seeds, pool.episodes, top_k, tags, hidden)
+        rows = self._spread(seeds, pool, topK=top_k, tags=tags, hidden=list(hidden), candidates=candidates)
         signals = {
             "dense": "off: no embedding" if vector is None else self.embedder.name,
             "sparse": "rank-bm25",
@@ -105,9 +124,13 @@ class Formation:
             options=self.settings.model_dump(include=LEARNED_OPTIONS),
         )
         if not rows:
-            return Pool([], [])
+            return Pool([], [], [])
         columns = [rows[0][name] for name in CANDIDATE_COLUMNS]
-        return Pool([Candidate(*values) for values in zip(*columns, strict=True)], rows[0]["episodes"])
+        return Pool(
+            [Candidate(*values) for values in zip(*columns, strict=True)],
+            rows[0]["episodes"],
+            rows[0]["skills"],
+        )
 
     def _score(self, query: str, candidates: Sequence[Candidate], llm: LLM | None) -> tuple[Seeds, str]:
         fused, verified = fuse(query, candidates, self.settings), "off: no LLM"
@@ -121,20 +144,17 @@ class Formation:
                 verified = f"off: {error}"
         return Seeds(candidates, fused, inherit(query, fused.total, candidates, self.settings)), verified
 
-    def _spread(
-        self, seeds: Seeds, episodes: Sequence[Row], top_k: int, tags: Sequence[str], hidden: Sequence[str]
-    ) -> list[Row]:
+    def _spread(self, seeds: Seeds, pool: Pool, *, candidates: bool, **arguments: Any) -> list[Row]:
         order = np.argsort(-seeds.scores, kind="stable")
         [columns] = self.database.run(
             "fluxmem.spread",
             namespace=self.namespace,
             ids=[seeds.candidates[place].id for place in order],
             scores=seeds.scores[order].tolist(),
-            episodes=list(episodes[: self.settings.episodes]),
-            topK=top_k,
-            tags=list(tags),
-            hidden=list(hidden),
-            options=self.settings.model_dump(include=SPREAD_OPTIONS),
+            episodes=list(pool.episodes[: self.settings.episodes]),
+            skills=list(pool.skills),
+            options={**self.settings.model_dump(include=SPREAD_OPTIONS), "candidates": candidates},
+            **arguments,
         )
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 

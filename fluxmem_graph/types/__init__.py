@@ -15,12 +15,26 @@ from fluxmem_graph.types.memories import Layer, Memory, NewEpisode, NewMemory, N
 from fluxmem_graph.types.recall import Activation, Hit, Signals
 from fluxmem_graph.types.reports import Failure, IngestReport, Operation
 from fluxmem_graph.types.runs import Boundary, EpisodeSummary, Observed
+from fluxmem_graph.types.skills import (
+    Change,
+    Consolidation,
+    Evidence,
+    Placed,
+    Review,
+    Rewriting,
+    Skill,
+    SkillChange,
+    SkillDraft,
+)
 
 __all__ = [
     "Activation",
     "Blame",
     "Boundary",
+    "Change",
+    "Consolidation",
     "EpisodeSummary",
+    "Evidence",
     "Failure",
     "Hit",
     "IngestReport",
@@ -35,10 +49,16 @@ __all__ = [
     "Observed",
     "Operation",
     "Outcome",
+    "Placed",
     "Refined",
     "Refinement",
+    "Review",
+    "Rewriting",
     "Round",
     "Signals",
+    "Skill",
+    "SkillChange",
+    "SkillDraft",
     "Status",
     "Vote",
 ]
