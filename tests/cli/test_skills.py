@@ -85,7 +85,7 @@ def test_a_skill_is_read_reviewed_compared_and_rolled_back(
     write(runs, [*newer, row("refund", 9, success=False, extra="cry")])
     stocked("ingest", runs, "--drop", "task_group,gold_tools")
     assert stocked("consolidate", "--apply", "--approve", "--json").json["revised"] == 1
-    assert "failed runs called cry" in stocked("skill", "diff", skill).out
+    assert "+- failed runs called shout (1 of 2)" in stocked("skill", "diff", skill).out
     versions = stocked("skill", "history", skill, "--json").json["versions"]
     assert [(v["version"], v["status"]) for v in versions] == [(2, "active"), (1, "superseded")]
     assert stocked("skill", "rollback", skill).out.endswith("is approved, active\n")
