@@ -13,6 +13,7 @@ FluxMemError
 ├── StatementError          a .cypher file or its header is malformed
 ├── NotFound                no such memory, episode, operation or namespace here
 ├── Conflict                the state forbids it (finished episode, undone operation)
+│   └── QuotaExceeded       the namespace would hold more memories than it may
 ├── EmbeddingError          the embedder failed
 └── LLMError                the language model failed or broke its schema
 """
@@ -68,6 +69,10 @@ class NotFound(FluxMemError):
 
 class Conflict(FluxMemError):
     """The current state forbids the change."""
+
+
+class QuotaExceeded(Conflict):
+    """The namespace would hold more memories than it may; nothing was written."""
 
 
 class EmbeddingError(FluxMemError):

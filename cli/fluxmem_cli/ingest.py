@@ -82,6 +82,7 @@ def print_report(report: "IngestReport", notes: "ReadNotes", as_json: bool) -> N
     else:
         print_pairs(
             {
+                "run": report.run_id,
                 "created": report.created,
                 "unchanged": report.unchanged,
                 "failed": len(report.failures),

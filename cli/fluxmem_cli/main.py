@@ -17,6 +17,9 @@ from fluxmem_cli import (
     learning,
     log,
     memories,
+    moving,
+    namespaces,
+    past,
     procedures,
     retrieval,
     server,
@@ -47,7 +50,7 @@ _commands: tuple[Callable[..., None], ...] = (
     *(ingest.ingest, retrieval.search, retrieval.activate, retrieval.context),
     *(streams.observe, streams.episodes),
     *(learning.feedback, learning.refine, learning.links, learning.explain),
-    *(consolidation.consolidate, log.log, log.undo, demo.demo),
+    *(consolidation.consolidate, log.log, log.undo, moving.export, moving.replay, demo.demo),
 )
 for _command in _commands:
     app.command()(_command)
@@ -58,8 +61,12 @@ for _command in (episodes.start, episodes.step, episodes.end, episodes.show, str
 skill_app.command("list")(skills.list_skills)
 for _command in (skills.show, skills.history, skills.diff, skills.approve, skills.retire, skills.rollback):
     skill_app.command()(_command)
+app.command("import")(moving.import_file)
 procedures_app.command("list")(procedures.list_procedures)
 procedures_app.command("build")(procedures.build)
+app.add_typer(past.app, name="at")
+app.add_typer(namespaces.app, name="namespace")
+app.add_typer(namespaces.erase_app, name="erase")
 app.add_typer(episode_app, name="episode")
 app.add_typer(skill_app, name="skill")
 app.add_typer(eval_app, name="eval")

@@ -10,14 +10,13 @@ from fluxmem_cli.options import (
     MetaOption,
     NamespaceOption,
     ReasonOption,
+    read_moment,
     read_pairs,
     read_text,
 )
-from fluxmem_cli.output import note, print_json, print_pairs, print_table, to_json, to_plain
+from fluxmem_cli.output import print_json, print_pairs, print_table, to_json, to_plain
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from fluxmem_graph.types import Memory
 
 TextArgument = Annotated[str, typer.Argument(help="The text; `-` reads standard input.")]
@@ -41,7 +40,7 @@ def add(
     The same fact again gives the memory that is there.
     """
     metadata = read_pairs(meta, "--meta")
-    occurred_at = None if time is None else _read_time(time)
+    occurred_at = read_moment(time, "--time")
     content = read_text(text)
     with open_memory(namespace) as memory:
         added = memory.add(
@@ -55,18 +54,6 @@ def add(
             reason=reason,
         )
     print_json(added) if as_json else print(added.id)
-
-
-def _read_time(text: str) -> "datetime":
-    from fluxmem_graph.errors import ConfigurationError
-    from fluxmem_graph.ingest.times import read_time
-
-    found = read_time(text)
-    if found is None:
-        raise ConfigurationError(f"--time {text!r} can't be read; write such as '2023-05-08 13:56'")
-    if found.naive:
-        note(f"--time has no zone and was taken as UTC: {found.at.isoformat()}")
-    return found.at
 
 
 def show(memory_id: IdArgument, namespace: NamespaceOption = None, as_json: JsonOption = False) -> None:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -54,6 +55,22 @@ def _typed(text: str) -> Any:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(name)
+
+
+def read_moment(text: str | None, option: str) -> datetime | None:
+    """Read a time as people write it, in UTC unless it names a zone. Raises ConfigurationError."""
+    from fluxmem_cli.output import note
+    from fluxmem_graph.errors import ConfigurationError
+    from fluxmem_graph.ingest.times import read_time
+
+    if text is None:
+        return None
+    found = read_time(text)
+    if found is None:
+        raise ConfigurationError(f"{option} {text!r} can't be read; write such as '2023-05-08 13:56'")
+    if found.naive:
+        note(f"{option} has no zone and was taken as UTC: {found.at.isoformat()}")
+    return found.at
 
 
 def read_words(text: str) -> list[str]:

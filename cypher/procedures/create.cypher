@@ -6,20 +6,32 @@
 // speaker, title or date), content_hash, embedding, embedding_model, source,
 // speaker, occurred_at, metadata (JSON text), tags, previous_key, operation_id, after (JSON text of the new
 // state), mentions and about (entities as maps of key and name), phrases (keys of names that it mentions if some
-// memory is about them). Defaults: id is a random UUID, key is the id, text is the content. A key that exists already is left as it is, unless it was deleted and `revive` is true.
-// The order of locks is the order of keys, and the tenant's node, which hands out seq, is locked last.
+// memory is about them). Defaults: id is a random UUID, key is the id, text is the content. A key that exists already is left as it is, unless it was deleted and `revive` is true; a
+// source that it did not have yet is added, as an operation of kind `source`.
+// No row: they would be more than the namespace's quota. The order of locks is the order of keys, and the tenant's node, which hands out seq, is locked last.
 //
 // mode: WRITE
 CYPHER 25
 MERGE (tenant:Namespace {name: $namespace})
   ON CREATE SET tenant.namespace = $namespace, tenant.id = randomUUID(), tenant.seq = 0,
     tenant.key = 'ns' + replace(randomUUID(), '-', ''), tenant.created_at = datetime()
+// With a quota the tenant is locked first, so that what fits is counted exactly.
+CALL (tenant) {
+  WITH * WHERE tenant.quota IS NOT NULL
+  SET tenant.namespace = $namespace
+}
 WITH tenant, datetime() AS now
+WHERE tenant.quota IS NULL OR coalesce(tenant.memories, 0) + COUNT {
+  UNWIND range(0, size($memories) - 1) AS position
+  WITH DISTINCT coalesce($memories[position].key, $memories[position].id, toString(position)) AS key
+  WHERE NOT EXISTS { (:Memory {namespace: $namespace, key: key}) }
+  RETURN key
+} <= tenant.quota
 UNWIND range(0, size($memories) - 1) AS position
 WITH tenant, now, position, $memories[position] AS row
 WITH tenant, now, position, row, coalesce(row.id, randomUUID()) AS id
 WITH tenant, now, position, row, id, coalesce(row.key, id) AS key
-ORDER BY key
+ORDER BY key, position
 MERGE (memory:Memory {namespace: $namespace, key: key})
   ON CREATE SET memory:Semantic, memory.id = id, memory.layer = 'semantic', memory.status = 'active',
     memory.version = 0, memory.namespace_key = tenant.key, memory.external_id = row.external_id,
@@ -34,18 +46,24 @@ WITH tenant, now, memory, min(position) AS position, collect(row) AS rows
 WITH tenant, now, memory, position, rows, rows[0] AS row, memory.version = 0 AS fresh,
   $revive AND memory.status = 'deleted' AS revived
 SET memory.version = CASE WHEN fresh THEN 1 ELSE memory.version END
-SET memory.status = CASE WHEN revived THEN 'active' ELSE memory.status END
+SET memory.status = CASE WHEN revived THEN 'active' ELSE memory.status END,
+  memory.gaps = CASE WHEN revived THEN coalesce(memory.gaps, []) + [memory.recorded_to, now] ELSE memory.gaps END
 SET memory.recorded_to = CASE WHEN revived THEN null ELSE memory.recorded_to END
 CALL (memory, row, fresh) {
   WITH * WHERE fresh AND row.embedding IS NOT NULL
   CALL db.create.setNodeVectorProperty(memory, 'embedding', toFloatList(row.embedding))
 }
-CALL (memory, rows) {
-  UNWIND rows AS row
-  WITH memory, row WHERE row.source IS NOT NULL
-  MERGE (source:Source {namespace: $namespace, uri: row.source})
+CALL (memory, rows, fresh) {
+  UNWIND range(0, size(rows) - 1) AS place
+  WITH memory, fresh, rows[place].source AS uri, min(place) AS place
+  WHERE uri IS NOT NULL
+  MERGE (source:Source {namespace: $namespace, uri: uri})
     ON CREATE SET source.id = randomUUID()
+  WITH memory, fresh, source, uri, place, EXISTS { (memory)-[:FROM]->(source) } AS known
   MERGE (memory)-[:FROM]->(source)
+  // The first row of a new memory is what its creation logs.
+  WITH uri, place WHERE NOT known AND NOT (fresh AND place = 0) ORDER BY place
+  RETURN collect({uri: uri, place: place}) AS cited
 }
 CALL (memory, row, fresh) {
   UNWIND CASE WHEN fresh THEN coalesce(row.mentions, []) ELSE [] END AS item
@@ -59,9 +77,9 @@ CALL (memory, row, fresh) {
     ON CREATE SET entity.id = randomUUID(), entity.name = item.name
   CREATE (memory)-[:ABOUT]->(entity)
 }
-WITH tenant, now, memory, position, row, fresh, revived
+WITH tenant, now, memory, position, row, rows, fresh, revived, cited
 ORDER BY position
-WITH tenant, now, collect({memory: memory, row: row, fresh: fresh, revived: revived}) AS stored
+WITH tenant, now, collect({memory: memory, row: row, rows: rows, fresh: fresh, revived: revived, cited: cited}) AS stored
 CALL (stored) {
   UNWIND stored AS entry
   WITH entry.memory AS memory, entry.row AS row, entry.fresh AS fresh
@@ -77,23 +95,35 @@ CALL (stored) {
   WITH entry.memory AS memory, entity
   MERGE (memory)-[:MENTIONS]->(entity)
 }
-WITH tenant, now, stored, [entry IN stored WHERE entry.fresh OR entry.revived] AS changed
-SET tenant.seq = tenant.seq + size(changed)
+CALL (stored) {
+  UNWIND stored AS entry
+  UNWIND CASE WHEN entry.revived THEN [{kind: 'revive', row: entry.row}] WHEN entry.fresh THEN [{kind: 'create', row: entry.row}]
+    ELSE [] END + [item IN entry.cited | {kind: 'source', row: entry.rows[item.place], second: entry.revived AND item.place = 0}] AS change
+  WITH entry.memory AS memory, change.kind AS kind, change.row AS row,
+    // One row that revives and cites makes two operations.
+    CASE WHEN change.second THEN randomUUID() ELSE coalesce(change.row.operation_id, randomUUID()) END AS id
+  RETURN collect({memory: memory, kind: kind, row: row, id: id}) AS changed
+}
+SET tenant.seq = tenant.seq + size(changed), tenant.memories = coalesce(tenant.memories, 0)
+  + size([entry IN stored WHERE entry.fresh])
 SET tenant.speakers = coalesce(tenant.speakers, []) + [word IN reduce(words = [], entry IN changed |
-    CASE WHEN entry.row.speaker IS NULL THEN words ELSE words + [word IN split(toLower(entry.row.speaker), ' ')
+    CASE WHEN entry.kind = 'source' OR entry.row.speaker IS NULL THEN words ELSE words + [word IN split(toLower(entry.row.speaker), ' ')
       WHERE NOT word IN words] END) WHERE NOT word IN coalesce(tenant.speakers, [])][..200 - size(coalesce(tenant.speakers, []))]
 WITH now, stored, changed, tenant.seq - size(changed) AS base
 CALL (now, changed, base) {
   UNWIND range(0, size(changed) - 1) AS index
   WITH now, base + index + 1 AS seq, changed[index] AS entry
-  WITH now, seq, entry.memory AS memory, entry.row AS row, entry.revived AS revived
+  WITH now, seq, entry.id AS id, entry.memory AS memory, entry.kind AS kind, entry.row AS row
+  WITH now, seq, id, memory, kind, row, [text IN [memory.key, coalesce(row.source, '')] |
+    '"' + replace(replace(text, '\\', '\\\\'), '"', '\\"') + '"'] AS quoted
   CREATE (operation:Operation {
-    namespace: $namespace, id: coalesce(row.operation_id, randomUUID()), seq: seq,
-    kind: CASE WHEN revived THEN 'revive' ELSE 'create' END, actor: $actor, reason: $reason, at: now,
-    before: CASE WHEN revived THEN '{"status":"deleted"}' END,
-    after: CASE WHEN revived THEN '{"status":"active"}' ELSE row.after END
+    namespace: $namespace, id: id, seq: seq,
+    kind: kind, actor: $actor, reason: $reason, at: now,
+    before: CASE kind WHEN 'revive' THEN '{"status":"deleted"}' END,
+    after: CASE kind WHEN 'revive' THEN '{"status":"active","key":' + quoted[0] + '}'
+      WHEN 'source' THEN '{"source":' + quoted[1] + ',"key":' + quoted[0] + '}' ELSE row.after END
   })-[:TOUCHED]->(memory)
-  SET operation.run_id = $runId
+  SET operation.run_id = $runId, operation.cited = CASE kind WHEN 'source' THEN row.source END
   RETURN collect([memory.id, seq]) AS numbered
 }
 UNWIND stored AS entry

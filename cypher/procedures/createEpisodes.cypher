@@ -6,13 +6,25 @@
 // embedding_model, trajectory_embedding, words (of the task, that carry meaning), source, success, outcome, started_at, ended_at, metadata (JSON
 // text), tags, operation_id, after, steps (maps of id, observation, action, feedback, metadata). Defaults:
 // id is a random UUID, key is the id. Without ended_at it is running: a candidate, found once it has ended.
+// No row: they would be more than the namespace's quota.
 //
 // mode: WRITE
 CYPHER 25
 MERGE (tenant:Namespace {name: $namespace})
   ON CREATE SET tenant.namespace = $namespace, tenant.id = randomUUID(), tenant.seq = 0,
     tenant.key = 'ns' + replace(randomUUID(), '-', ''), tenant.created_at = datetime()
+// With a quota the tenant is locked first, so that what fits is counted exactly.
+CALL (tenant) {
+  WITH * WHERE tenant.quota IS NOT NULL
+  SET tenant.namespace = $namespace
+}
 WITH tenant, datetime() AS now
+WHERE tenant.quota IS NULL OR coalesce(tenant.memories, 0) + COUNT {
+  UNWIND range(0, size($episodes) - 1) AS position
+  WITH DISTINCT coalesce($episodes[position].key, $episodes[position].id, toString(position)) AS key
+  WHERE NOT EXISTS { (:Memory {namespace: $namespace, key: key}) }
+  RETURN key
+} <= tenant.quota
 UNWIND range(0, size($episodes) - 1) AS position
 WITH tenant, now, position, $episodes[position] AS row
 WITH tenant, now, position, row, coalesce(row.id, randomUUID()) AS id
@@ -62,7 +74,7 @@ WITH tenant, now, episode, position, row, fresh
 ORDER BY position
 WITH tenant, now, collect({episode: episode, row: row, fresh: fresh}) AS stored
 WITH tenant, now, stored, [entry IN stored WHERE entry.fresh] AS changed
-SET tenant.seq = tenant.seq + size(changed)
+SET tenant.seq = tenant.seq + size(changed), tenant.memories = coalesce(tenant.memories, 0) + size(changed)
 WITH now, stored, changed, tenant.seq - size(changed) AS base
 CALL (now, changed, base) {
   UNWIND range(0, size(changed) - 1) AS index

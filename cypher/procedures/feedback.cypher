@@ -1,10 +1,10 @@
-// fluxmem.feedback(namespace :: STRING, episodeId :: STRING, success :: FLOAT, text =  :: STRING, used = [] :: LIST<STRING>, unused = [] :: LIST<STRING>, credited = [] :: LIST<MAP>, operationId = null :: STRING, actor = driver :: STRING, after = null :: STRING, runId = null :: STRING) :: (id :: STRING, supported :: INTEGER, associated :: INTEGER, promoted :: INTEGER, seq :: INTEGER)
+// fluxmem.feedback(namespace :: STRING, episodeId :: STRING, success :: FLOAT, text =  :: STRING, used = [] :: LIST<STRING>, unused = [] :: LIST<STRING>, credited = [] :: LIST<MAP>, operationId = null :: STRING, actor = driver :: STRING, after = null :: STRING, runId = null :: STRING, paired = 5 :: INTEGER) :: (id :: STRING, supported :: INTEGER, associated :: INTEGER, promoted :: INTEGER, seq :: INTEGER)
 //
 // Say how the last step of a running episode went (0..1), and which memories it used.
 //
 // Facts that were used gain SUPPORTS to the episode, with the success counted there; those that were not used count
-// a failure; `credited` are maps of id and gain (0..1) for callers that know less surely. Up to ten pairs of
-// facts used together gain ASSOCIATED. A local rewriting that was used with success is promoted. Counts keep six
+// a failure; `credited` are maps of id and gain (0..1) for callers that know less surely. All pairs of the
+// first `paired` used facts gain ASSOCIATED. A local rewriting that was used with success is promoted. Counts keep six
 // decimals, so that undo gives back the exact numbers. No row: the episode is unknown, not running or without a
 // step, its last step has its feedback, or one of the ids is unknown.
 //
@@ -45,7 +45,7 @@ CALL (episode, now, operation) {
 CALL (now, operation) {
   UNWIND range(0, size($used) - 2) AS first
   UNWIND range(first + 1, size($used) - 1) AS second
-  WITH now, operation, first, second ORDER BY second, first LIMIT 10
+  WITH now, operation, first, second WHERE second < $paired
   WITH now, operation, CASE WHEN $used[first] < $used[second] THEN [$used[first], $used[second]]
     ELSE [$used[second], $used[first]] END AS pair
   WHERE pair[0] <> pair[1]

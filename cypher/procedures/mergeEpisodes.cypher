@@ -1,9 +1,9 @@
-// fluxmem.mergeEpisodes(namespace :: STRING, episodeId :: STRING, secondId :: STRING, embedding = null :: LIST<FLOAT>, trajectoryEmbedding = null :: LIST<FLOAT>, embeddingModel = null :: STRING, steps = null :: INTEGER, operationId = null :: STRING, actor = driver :: STRING, reason =  :: STRING, before = null :: STRING, after = null :: STRING) :: (id :: STRING, steps :: INTEGER, seq :: INTEGER)
+// fluxmem.mergeEpisodes(namespace :: STRING, episodeId :: STRING, secondId :: STRING, embedding = null :: LIST<FLOAT>, trajectoryEmbedding = null :: LIST<FLOAT>, content = null :: STRING, embeddingModel = null :: STRING, steps = null :: INTEGER, operationId = null :: STRING, actor = driver :: STRING, reason =  :: STRING, before = null :: STRING, after = null :: STRING) :: (id :: STRING, steps :: INTEGER, seq :: INTEGER)
 //
 // Append the steps of one ended episode to another one and delete it; the whole ended as the second did.
 //
 // Votes of the second (SUPPORTS) are added to those of the first, and undo of the feedback behind them counts back
-// there. No row: one of them is unknown, running or deleted, both are the same, or they have not as many `steps`
+// there; undo of this takes them apart. No row: one of them is unknown, running or deleted, both are the same, or they have not as many `steps`
 // together as the caller knows of. `fluxmem.splitEpisode` is the inverse.
 //
 // mode: WRITE
@@ -18,14 +18,17 @@ MATCH (second:Memory:Episodic {namespace: $namespace, id: $secondId})
 WITH first, second, now, COUNT { (first)-[:HAS_STEP]->() } AS kept, COUNT { (second)-[:HAS_STEP]->() } AS moved
 WHERE first.ended_at IS NOT NULL AND first.status <> 'deleted'
   AND second.ended_at IS NOT NULL AND second.status <> 'deleted' AND coalesce($steps, kept + moved) = kept + moved
+WITH first, second, now, kept, second.status AS status, coalesce($operationId, randomUUID()) AS operationId,
+  first {.success, .outcome, .ended_at, .content, .embedding, .trajectory_embedding, .embedding_model} AS state
 SET second.status = 'deleted', second.recorded_to = now,
   first.success = coalesce(second.success, first.success),
   first.outcome = coalesce(second.outcome, first.outcome),
   first.ended_at = CASE WHEN second.ended_at > first.ended_at THEN second.ended_at ELSE first.ended_at END,
+  first.content = coalesce($content, first.content),
   first.embedding_model = coalesce($embeddingModel, first.embedding_model),
   first.trajectory_embedding = CASE WHEN $trajectoryEmbedding IS NULL THEN first.trajectory_embedding
     ELSE toFloatList($trajectoryEmbedding) END
-WITH first, second, now, kept
+WITH first, second, now, kept, status, operationId, state
 CALL (first) {
   WITH * WHERE $embedding IS NOT NULL
   CALL db.create.setNodeVectorProperty(first, 'embedding', toFloatList($embedding))
@@ -41,27 +44,32 @@ CALL (first, second, kept) {
   CREATE (first)-[:HAS_STEP]->(step)
   SET step.index = step.index + kept
 }
-CALL (first, second) {
-  MATCH (fact:Memory)-[:SUPPORTS]->(second)
-  MATCH (fact)<-[vote:TOUCHED {link: 'SUPPORTS'}]-(operation:Operation)
-  WHERE vote.other = second.id OR (vote.other IS NULL AND EXISTS { (operation)-[:TOUCHED]->(second) })
-  SET vote.other = first.id
+CREATE (operation:Operation {namespace: $namespace, id: operationId, kind: 'merge', actor: $actor, reason: $reason, at: now})
+CREATE (operation)-[touched:TOUCHED]->(first)
+SET touched = state, touched.part = 'first', touched.kept = kept, operation.before = $before, operation.after = $after
+CREATE (operation)-[:TOUCHED {part: 'second', status: status}]->(second)
+WITH first, second, operation
+CALL (first, second, operation) {
+  UNWIND ['SUPPORTS', 'ASSOCIATED'] AS type
+  MATCH (fact:Memory)-[link:$(type)]->(second)
+  MATCH (fact)<-[vote:TOUCHED {link: type}]-(voting:Operation)
+  WHERE vote.other = second.id OR (vote.other IS NULL AND EXISTS { (voting)-[:TOUCHED]->(second) })
+  SET vote.other = first.id, vote.via = coalesce(vote.via, []) + operation.id
 }
-CALL (first, second) {
+CALL (first, second, operation) {
   MATCH (fact:Memory)-[link:SUPPORTS]->(second)
+  CREATE (operation)-[moved:TOUCHED]->(fact)
+  SET moved = properties(link), moved.moved = 'SUPPORTS', moved.made = NOT EXISTS { (fact)-[:SUPPORTS]->(first) }
   MERGE (fact)-[sum:SUPPORTS]->(first)
     ON CREATE SET sum = properties(link), sum.successes = 0.0, sum.failures = 0.0
   SET sum.successes = round(sum.successes + link.successes, 6), sum.failures = round(sum.failures + link.failures, 6)
   SET sum.weight = (1 + sum.successes) / (2 + sum.successes + sum.failures)
   DELETE link
 }
-CALL (first, second) {
-  MATCH (fact:Memory)-[:ASSOCIATED]->(second)
-  MATCH (fact)<-[vote:TOUCHED {link: 'ASSOCIATED', other: second.id}]-(:Operation)
-  SET vote.other = first.id
-}
-CALL (first, second) {
+CALL (first, second, operation) {
   MATCH (fact:Memory)-[link:ASSOCIATED]->(second)
+  CREATE (operation)-[moved:TOUCHED]->(fact)
+  SET moved = properties(link), moved.moved = 'ASSOCIATED', moved.made = NOT EXISTS { (fact)-[:ASSOCIATED]->(first) }
   MERGE (fact)-[sum:ASSOCIATED]->(first)
     ON CREATE SET sum = properties(link), sum.successes = 0.0, sum.failures = 0.0
   SET sum.successes = round(sum.successes + link.successes, 6), sum.failures = round(sum.failures + link.failures, 6)
@@ -69,11 +77,5 @@ CALL (first, second) {
   DELETE link
 }
 MATCH (tenant:Namespace {name: $namespace})
-SET tenant.seq = tenant.seq + 1
-CREATE (operation:Operation {
-  namespace: $namespace, id: coalesce($operationId, randomUUID()), seq: tenant.seq, kind: 'merge',
-  actor: $actor, reason: $reason, at: now
-})-[:TOUCHED]->(first)
-CREATE (operation)-[:TOUCHED]->(second)
-SET operation.before = $before, operation.after = $after
+SET tenant.seq = tenant.seq + 1, operation.seq = tenant.seq
 RETURN first.id AS id, COUNT { (first)-[:HAS_STEP]->() } AS steps, operation.seq AS seq

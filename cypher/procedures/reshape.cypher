@@ -3,10 +3,19 @@
 // Rewrite facts into a finer or coarser one, seen only in this running episode until it has helped.
 //
 // `rewriting` is a map of content (required), id, key, name, text, content_hash, embedding and embedding_model. The
-// facts that it stands for stay as they are. No row: the episode is unknown or not running, or a source is.
+// facts that it stands for stay as they are. No row: the episode is unknown or not running, a source is, or the
+// namespace is full.
 //
 // mode: WRITE
 CYPHER 25
+MATCH (room:Namespace {name: $namespace})
+// With a quota the tenant is locked first, so that what fits is counted exactly.
+CALL (room) {
+  WITH * WHERE room.quota IS NOT NULL
+  SET room.namespace = $namespace
+}
+WITH room
+WHERE room.quota IS NULL OR coalesce(room.memories, 0) < room.quota
 MATCH (episode:Memory:Episodic {namespace: $namespace, id: $episodeId})
 SET episode.namespace = episode.namespace // takes the lock before the state is read
 WITH episode, datetime() AS now
@@ -41,7 +50,7 @@ CALL (memory) {
   MERGE (memory)-[:FROM]->(origin)
 }
 MATCH (tenant:Namespace {name: $namespace})
-SET tenant.seq = tenant.seq + 1
+SET tenant.seq = tenant.seq + 1, tenant.memories = coalesce(tenant.memories, 0) + 1
 CREATE (operation:Operation {
   namespace: $namespace, id: coalesce($operationId, randomUUID()), seq: tenant.seq, kind: 'reshape',
   actor: $actor, reason: '', at: now

@@ -1,9 +1,19 @@
-// fluxmem.internal.known(namespace :: STRING, keys :: LIST<STRING>) :: (key :: STRING, id :: STRING, content_hash :: STRING)
+// fluxmem.internal.known(namespace :: STRING, keys :: LIST<STRING>) :: (key :: STRING, id :: STRING, content_hash :: STRING, sources :: LIST<STRING>)
 //
-// Which of these keys are stored already, and with which content.
+// Which of these keys are stored already, or were until an edit, with which content and from which sources.
 //
 // mode: READ
 CYPHER 25
 UNWIND $keys AS key
-MATCH (memory:Memory {namespace: $namespace, key: key})
-RETURN key, memory.id AS id, memory.content_hash AS content_hash
+OPTIONAL MATCH (present:Memory {namespace: $namespace, key: key})
+CALL (key, present) {
+  WITH * WHERE present IS NULL
+  MATCH (former:Memory)
+  WHERE former.namespace = $namespace AND former.key STARTS WITH key + '@' AND former.status = 'superseded'
+  RETURN former LIMIT 1
+  UNION ALL
+  WITH * WHERE present IS NOT NULL
+  RETURN present AS former
+}
+RETURN key, former.id AS id, former.content_hash AS content_hash,
+  COLLECT { MATCH (former)<-[:SUPERSEDES*0..1]-(holder:Memory)-[:FROM]->(source:Source) RETURN DISTINCT source.uri } AS sources

@@ -9,7 +9,8 @@ from fluxmem_graph.errors import Conflict, InvalidInput
 from fluxmem_graph.graph.database import Database, Row, vectors
 from fluxmem_graph.operations.embedded import embed_episodes
 from fluxmem_graph.operations.episodes import find_episode, to_steps
-from fluxmem_graph.operations.rows import caption, episode_row, new_id
+from fluxmem_graph.operations.namespaces import check_room
+from fluxmem_graph.operations.rows import caption, episode_row, new_id, told
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import EpisodeSummary, NewEpisode, NewStep, Status
 
@@ -43,11 +44,17 @@ class Boundaries:
             where = f"1..{len(steps) - 1}" if len(steps) > 1 else "no place"
             raise InvalidInput(f"episode {episode_id} can be split at {where}, not at {at!r}")
         head, tail = to_steps(steps[:at]), to_steps(steps[at:])
-        later = NewEpisode(_task(tail, row["task"]), tail)
-        earlier = NewEpisode(row["task"], head)
+        ended = {"success": row["success"], "outcome": row["outcome"]}
+        later = NewEpisode(_task(tail, row["task"]), tail, **ended)
+        earlier = NewEpisode(row["task"], head, **ended)
         (reminding, second), (trajectory, second_trajectory) = self._embed(earlier, later)
         new = {name: value for name, value in episode_row(later).items() if name in _NEW}
-        parts = {"first": _part(episode_id, steps[:at]), "second": _part(new["id"], steps[at:])}
+        content = told(earlier)
+        parts = {
+            "first": _part(episode_id, steps[:at]) | {"content": content},
+            "second": _part(new["id"], steps[at:]) | new,
+            "at": at,
+        }
         done = self.database.run(
             "fluxmem.splitEpisode",
             episodeId=episode_id,
@@ -55,12 +62,14 @@ class Boundaries:
             episode={**new, "embedding": second, "trajectory_embedding": second_trajectory},
             embedding=reminding,
             trajectoryEmbedding=trajectory,
+            content=content,
             steps=len(steps),
             before=_json(_part(episode_id, steps)),
             after=_json(parts),
             **self._shared(reason),
         )
         if not done:
+            check_room(self.database, self.namespace)
             raise Conflict(CHANGED)
         return str(done[0]["id"])
 
@@ -74,7 +83,10 @@ class Boundaries:
             raise InvalidInput(f"episode {first_id} can't be merged with itself; name two")
         first, second = self._ended(first_id), self._ended(second_id)
         steps = [*first["steps"], *second["steps"]]
-        [[reminding], [trajectory]] = self._embed(NewEpisode(first["task"], to_steps(steps)))
+        how = {name: first[name] if second[name] is None else second[name] for name in ("success", "outcome")}
+        merged = NewEpisode(first["task"], to_steps(steps), **how)
+        content = told(merged)
+        [[reminding], [trajectory]] = self._embed(merged)
         parts = {name: _part(row["id"], row["steps"]) for name, row in (("first", first), ("second", second))}
         parts["first"] |= {"success": first["success"], "outcome": first["outcome"]}
         done = self.database.run(
@@ -83,9 +95,10 @@ class Boundaries:
             secondId=second_id,
             embedding=reminding,
             trajectoryEmbedding=trajectory,
+            content=content,
             steps=len(steps),
             before=_json(parts),
-            after=_json(_part(first_id, steps)),
+            after=_json(_part(first_id, steps) | {"second": second_id, "content": content}),
             **self._shared(reason),
         )
         if not done:

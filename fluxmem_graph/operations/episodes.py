@@ -9,6 +9,7 @@ from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.graph.database import Call, Database, Row, vectors
 from fluxmem_graph.ingest.values import check_text, decode_metadata
 from fluxmem_graph.operations.embedded import embed_episodes
+from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import check_success, episode_row, new_id, step_row, told
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Hit, NewEpisode, NewStep, Status
@@ -29,6 +30,8 @@ class Episodes:
         rows = self.database.run(
             "fluxmem.createEpisodes", namespace=self.namespace, episodes=[row], actor=self.actor
         )
+        if not rows:
+            check_room(self.database, self.namespace)
         return str(rows[0]["id"])
 
     def step(
@@ -39,17 +42,18 @@ class Episodes:
         Raises NotFound, also for a hit of another namespace, or Conflict for an episode that is not running.
         """
         step = step_row(NewStep(observation, action))
+        shown = [_activated(rank, hit) for rank, hit in enumerate(activated, start=1)]
         rows = self.database.run(
             "fluxmem.step",
             namespace=self.namespace,
             episodeId=episode_id,
             observation=step["observation"],
             action=step["action"],
-            activated=[_activated(rank, hit) for rank, hit in enumerate(activated, start=1)],
+            activated=shown,
             stepId=step["id"],
             operationId=new_id(),
             actor=self.actor,
-            after=json.dumps(step, ensure_ascii=False),
+            after=json.dumps({**step, "activated": shown}, ensure_ascii=False),
         )
         self._require(rows, episode_id, [hit.id for hit in activated])
         return str(rows[0]["id"])
@@ -68,11 +72,14 @@ class Episodes:
         episode = self.read(episode_id)
         reminding, trajectory = embed_episodes(self.embedder, [episode])
         outcome = outcome and check_text(outcome)
-        given = {"success": success, "outcome": outcome}
+        given = {
+            "success": success,
+            "outcome": outcome,
+            "content": told(replace(episode, success=success, outcome=outcome)),
+        }
         return "fluxmem.endEpisode", {
             "namespace": self.namespace,
             "episodeId": episode_id,
-            "content": told(replace(episode, success=success, outcome=outcome)),
             "embedding": vectors(reminding)[0],
             "trajectoryEmbedding": vectors(trajectory)[0],
             "embeddingModel": self.embedder.name,

@@ -11,7 +11,8 @@ from fluxmem_graph.errors import InvalidInput
 from fluxmem_graph.graph.database import Database, vectors
 from fluxmem_graph.ingest import Item
 from fluxmem_graph.operations.embedded import embed_episodes, embed_memories
-from fluxmem_graph.operations.rows import cleaned, episode_row, memory_row, new_id
+from fluxmem_graph.operations.namespaces import check_room
+from fluxmem_graph.operations.rows import cleaned, episode_row, memory_after, memory_row, new_id
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Failure, IngestReport, NewEpisode, NewMemory
 
@@ -44,7 +45,7 @@ class Ingest:
     _speakers: frozenset[str] = frozenset()
     _last_key: dict[tuple[str | None, str], str] = field(default_factory=dict)
     # Of the chunk before, which may still be on its way to the database.
-    _recent: dict[str, str] = field(default_factory=dict)
+    _recent: dict[str, tuple[str, set[str | None]]] = field(default_factory=dict)
 
     def run(self, items: Iterable[Item], progress: Progress | None = None) -> IngestReport:
         """Store what is new; `created + unchanged + failures` is the number of items.
@@ -52,6 +53,7 @@ class Ingest:
         Raises EmbeddingError or Unavailable; a second run then goes on where this one stopped.
         """
         started = time.perf_counter()
+        self.report.run_id = self.run_id
         done = 0
         with ThreadPoolExecutor(1) as writer:
             writing: Future[None] | None = None
@@ -79,7 +81,9 @@ class Ingest:
             _Batch("fluxmem.createEpisodes", "episodes", *self._rows(episodes, episode_row)),
         )
         fresh = [self._without_known(batch) for batch in batches if batch.rows]
-        self._recent = {row["key"]: row["content_hash"] for batch in fresh for row in batch.rows}
+        self._recent = {
+            row["key"]: (row["content_hash"], {row["source"]}) for batch in fresh for row in batch.rows
+        }
         return fresh
 
     def _rows(
@@ -100,20 +104,26 @@ class Ingest:
         if memory.session is not None:
             place = (memory.source, memory.session)
             row["previous_key"] = self._last_key.get(place)
+            row["after"] = memory_after(row)
             self._last_key[place] = row["key"]
         return row
 
     def _without_known(self, batch: _Batch) -> _Batch:
         keys = [row["key"] for row in batch.rows]
         stored = self.database.run("fluxmem.internal.known", namespace=self.namespace, keys=keys)
-        known = self._recent | {row["key"]: row["content_hash"] for row in stored}
+        known: dict[str, tuple[str, set[str | None] | None]] = dict(self._recent)
+        for row in stored:
+            _, recent = known.get(row["key"], ("", None))
+            known[row["key"]] = (row["content_hash"], set(row["sources"]) | (recent or set()))
         fresh: list[int] = []
         for place, row in enumerate(batch.rows):
-            key = row["key"]
-            if key not in known:
-                known[key] = row["content_hash"]
+            key, source = row["key"], row["source"]
+            text, sources = known.get(key, (row["content_hash"], None))
+            if text == row["content_hash"] and (sources is None or source not in sources | {None}):
+                # New, or from a source that the stored one does not have yet.
+                known[key] = (text, (sources or set()) | {source})
                 fresh.append(place)
-            elif known[key] == row["content_hash"]:
+            elif text == row["content_hash"]:
                 self.report.unchanged += 1
             else:
                 where = f"{row['source']} {row['external_id']}"
@@ -148,6 +158,8 @@ class Ingest:
             **{batch.argument: batch.rows},
             **({"revive": False} if batch.argument == "memories" else {}),
         )
+        if not stored:
+            check_room(self.database, self.namespace, len(batch.rows))
         created = sum(row["created"] for row in stored)
         self.report.created += created
         self.report.unchanged += len(batch.rows) - created

@@ -8,6 +8,7 @@ from typing import Any
 from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.graph.database import Call, Database, Row
 from fluxmem_graph.ingest.values import content_hash, decode_metadata
+from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import caption, new_id
 from fluxmem_graph.types import Hit, Layer, Outcome, Signals, Status
 
@@ -75,6 +76,7 @@ class Learning:
         if unknown := wanted - {memory["id"] for memory in found}:
             raise NotFound(f"no memory {min(unknown)} in namespace {self.namespace}; nothing was recorded")
         self.running(episode_id)
+        check_room(self.database, self.namespace)
         raise Conflict(f"the last step of episode {episode_id} has its feedback; record another step first")
 
 
@@ -84,14 +86,15 @@ def feedback(outcome: Outcome, credited: Mapping[str, float], unused: Sequence[s
     `unused` count a failure here; after a failure, `prune` counts it.
     """
     success = float(outcome.success or 0.0)
-    return "fluxmem.feedback", {
+    counted = {
         "success": success,
         "text": outcome.text,
         "used": list(outcome.used),
         "unused": list(unused),
         "credited": [{"id": id_, "gain": gain} for id_, gain in credited.items()],
-        "after": json.dumps({**asdict(outcome), "success": success}, ensure_ascii=False),
     }
+    after = {**asdict(outcome), **counted, "reported_unused": outcome.unused}
+    return "fluxmem.feedback", {**counted, "after": json.dumps(after, ensure_ascii=False)}
 
 
 def expand(missing: str, supporting: Mapping[str, float], about: Mapping[str, float]) -> Call:

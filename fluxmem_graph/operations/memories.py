@@ -9,6 +9,7 @@ from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.graph.database import Database, vectors
 from fluxmem_graph.ingest.values import clean_text, content_hash, encode_metadata, memory_key, metadata_tag
 from fluxmem_graph.operations.embedded import embed_memories
+from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import (
     caption,
     cleaned,
@@ -46,6 +47,8 @@ class Memories:
         stored = self.database.run(
             "fluxmem.create", namespace=self.namespace, memories=rows, actor=self.actor, reason=reason
         )
+        if not stored:
+            check_room(self.database, self.namespace, len(rows))
         id_of = {row["key"]: row["id"] for row in stored}
         found = {memory.id: memory for memory in self.read(list(id_of.values()))}
         return [found[id_of[row["key"]]] for row in rows]

@@ -1,8 +1,10 @@
-"""Whole namespaces: what they hold, and their erasure."""
+"""Whole namespaces: which there are, what they hold and may hold, and their erasure."""
 
 from dataclasses import dataclass
 
+from fluxmem_graph.errors import InvalidInput, NotFound, QuotaExceeded
 from fluxmem_graph.graph.database import Database
+from fluxmem_graph.types import NamespaceSummary
 
 ERASE_BATCH = 5000
 
@@ -12,6 +14,27 @@ class Namespaces:
     """The namespaces of one database."""
 
     database: Database
+
+    def all(self) -> list[NamespaceSummary]:
+        """Return every namespace of the database, by name."""
+        return [NamespaceSummary(**row) for row in self.database.run("fluxmem.internal.namespaces")]
+
+    def create(self, namespace: str) -> bool:
+        """Make an empty namespace; tell whether it is new."""
+        rows = self.database.run("fluxmem.internal.createNamespace", namespace=namespace)
+        return bool(rows[0]["created"])
+
+    def set_quota(self, namespace: str, most: int | None) -> int:
+        """Set how many memories a namespace may hold (None: any number), and return how many there are.
+
+        Former versions don't count; deleted memories do. Raises InvalidInput or NotFound.
+        """
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
+            raise InvalidInput(f"a quota is a number of memories, 0 or more, not {most!r}")
+        rows = self.database.run("fluxmem.internal.quota", namespace=namespace, most=most)
+        if not rows:
+            raise NotFound(f"no namespace {namespace}; see `fluxmem namespace list`")
+        return int(rows[0]["memories"])
 
     def stats(self, namespace: str) -> dict[str, dict[str, int]]:
         """Return counts by kind (`memory`, `node`, `link`) and name."""
@@ -33,3 +56,13 @@ class Namespaces:
     def _erase_batch(self, namespace: str) -> int:
         rows = self.database.run("fluxmem.internal.eraseBatch", namespace=namespace, top=ERASE_BATCH)
         return int(rows[0]["erased"])
+
+
+def check_room(database: Database, namespace: str, new: int = 1) -> None:
+    """Say why a write changed nothing, if a full namespace is the reason. Raises QuotaExceeded."""
+    for row in Namespaces(database).all():
+        if row.name == namespace and row.quota is not None and row.memories + new > row.quota:
+            raise QuotaExceeded(
+                f"namespace {namespace} holds {row.memories} of the {row.quota} memories that it may: no "
+                f"room for {new} more; nothing was written. Erase some, or see `fluxmem namespace quota`"
+            )

@@ -96,15 +96,22 @@ def memory_row(memory: NewMemory, speakers: frozenset[str] = frozenset()) -> dic
         "metadata": metadata,
         **entity_rows(memory, speakers),
     }
-    after = {**state, "occurred_at": memory.occurred_at and memory.occurred_at.isoformat()}
-    return {
+    row = {
         **state,
         "id": new_id(),
         "occurred_at": memory.occurred_at,
         "tags": tags,
         "operation_id": new_id(),
-        "after": json.dumps(after, ensure_ascii=False),
     }
+    return {**row, "after": memory_after(row)}
+
+
+def memory_after(row: Mapping[str, Any]) -> str:
+    """Return what the log keeps of a row: all that it takes to store the memory again but its vector."""
+    left_out = {"operation_id", "after", "embedding", "embedding_model"}
+    kept = {name: value for name, value in row.items() if name not in left_out and value is not None}
+    at = row["occurred_at"]
+    return json.dumps(kept | ({} if at is None else {"occurred_at": at.isoformat()}), ensure_ascii=False)
 
 
 def cleaned(memory: NewMemory) -> NewMemory:
@@ -171,7 +178,7 @@ def episode_row(episode: NewEpisode, *, running: bool = False) -> dict[str, Any]
         "metadata": metadata,
         "steps": steps,
     }
-    after = json.dumps(state, ensure_ascii=False)
+    after = json.dumps({**state, "tags": tags, "running": running}, ensure_ascii=False)
     ended_at = None if running else datetime.now(UTC)
     return {**state, "tags": tags, "ended_at": ended_at, "operation_id": new_id(), "after": after}
 

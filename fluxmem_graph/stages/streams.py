@@ -10,11 +10,13 @@ from fluxmem_graph.graph.database import Call, Database, Row, vectors
 from fluxmem_graph.ingest.values import memory_key
 from fluxmem_graph.operations.embedded import embed_memories
 from fluxmem_graph.operations.episodes import Episodes
+from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import (
     caption,
     cleaned,
     episode_row,
     labelled,
+    memory_after,
     memory_row,
     new_id,
     step_row,
@@ -95,6 +97,7 @@ class Streams:
             observed = self._advance(message, fact, position, at, why)
             if observed is not None:
                 return observed
+            check_room(self.database, self.namespace, 2 if why else 1)
         raise Conflict(f"other processes keep writing to stream {message.source}; try again")
 
     def _fact(self, message: NewMemory, vector: Any, row: Row) -> dict[str, Any]:
@@ -107,11 +110,12 @@ class Streams:
                     "edit it with `fluxmem edit`"
                 )
             fact["id"] = row["known_id"]
+        fact["previous_key"] = row["last_key"]
         return {
             **fact,
+            "after": memory_after(fact),
             "embedding": vector,
             "embedding_model": self.embedder.name,
-            "previous_key": row["last_key"],
         }
 
     def _advance(
@@ -132,30 +136,32 @@ class Streams:
             episode = episode_row(new, running=True)
             episode_id = str(episode["id"])
             calls.append(("fluxmem.createEpisodes", {"episodes": [episode], "reason": why}))
-        calls.append(self._step(episode_id, message, fact["id"]))
-        advance = {
-            "namespace": self.namespace,
+        moved = {
             "stream": message.source,
             "episodeId": position.episode_id,
             "steps": position.steps,
             "nextEpisodeId": episode_id,
             "key": fact["key"],
-            "at": at,
         }
+        calls.append(self._step(episode_id, message, fact["id"], {**moved, "at": at.isoformat()}))
+        advance = {"namespace": self.namespace, **moved, "at": at}
         shared = {"namespace": self.namespace, "actor": self.actor}
         logged = [(name, {**shared, **arguments}) for name, arguments in calls]
         if not self.database.together([("fluxmem.internal.advance", advance), *logged]):
             return None
         return Observed(fact["id"], episode_id, opened=bool(why), closed=closed, why=why)
 
-    def _step(self, episode_id: str, message: NewMemory, memory_id: str) -> Call:
+    def _step(self, episode_id: str, message: NewMemory, memory_id: str, stream: dict[str, Any]) -> Call:
         step = step_row(NewStep(labelled(message)))
+        own = [{"id": memory_id, "rank": OWN_RANK, "score": 1.0}]
+        # The log holds the stream's move too: whoever plays it again continues where this one stands.
+        after = {**step, "memory": memory_id, "activated": own, "stream": stream}
         arguments = {
             "episodeId": episode_id,
             "observation": step["observation"],
-            "activated": [{"id": memory_id, "rank": OWN_RANK, "score": 1.0}],
+            "activated": own,
             "stepId": step["id"],
             "operationId": new_id(),
-            "after": json.dumps({**step, "memory": memory_id}, ensure_ascii=False),
+            "after": json.dumps(after, ensure_ascii=False),
         }
         return "fluxmem.step", arguments

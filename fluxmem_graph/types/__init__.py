@@ -11,9 +11,18 @@ from fluxmem_graph.types.learning import (
     Round,
     Vote,
 )
-from fluxmem_graph.types.memories import Layer, Memory, NewEpisode, NewMemory, NewStep, Status
+from fluxmem_graph.types.memories import Layer, Memory, NewEpisode, NewMemory, NewStep, PastVersion, Status
 from fluxmem_graph.types.recall import Activation, Hit, Signals
-from fluxmem_graph.types.reports import Failure, IngestReport, Operation
+from fluxmem_graph.types.reports import (
+    Erased,
+    Failure,
+    Imported,
+    IngestReport,
+    NamespaceSummary,
+    Operation,
+    Replayed,
+    Undone,
+)
 from fluxmem_graph.types.runs import Boundary, EpisodeSummary, Observed
 from fluxmem_graph.types.skills import (
     Change,
@@ -34,24 +43,29 @@ __all__ = [
     "Change",
     "Consolidation",
     "EpisodeSummary",
+    "Erased",
     "Evidence",
     "Failure",
     "Hit",
+    "Imported",
     "IngestReport",
     "Layer",
     "Link",
     "LinkOrder",
     "LinkReason",
     "Memory",
+    "NamespaceSummary",
     "NewEpisode",
     "NewMemory",
     "NewStep",
     "Observed",
     "Operation",
     "Outcome",
+    "PastVersion",
     "Placed",
     "Refined",
     "Refinement",
+    "Replayed",
     "Review",
     "Rewriting",
     "Round",
@@ -60,5 +74,6 @@ __all__ = [
     "SkillChange",
     "SkillDraft",
     "Status",
+    "Undone",
     "Vote",
 ]

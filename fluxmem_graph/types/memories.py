@@ -68,6 +68,17 @@ class NewEpisode:
 
 
 @dataclass(frozen=True, slots=True)
+class PastVersion:
+    """What a memory was at a moment."""
+
+    id: str
+    version: int
+    content: str
+    status: Status
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """A stored memory; times are zoned UTC."""
 

@@ -7,7 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One row of the operation log; `before` and `after` hold no embeddings."""
+    """One row of the operation log; `before` and `after` hold no embeddings.
+
+    `erased` rows are tombstones: seq, id and kind stay, the texts are gone.
+    """
 
     id: str
     seq: int
@@ -19,6 +22,63 @@ class Operation:
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     touched: tuple[str, ...] = ()
+    undone: bool = False
+    erased: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an undo of many took back, as ids, newest first; `skipped` operations were undone already."""
+
+    operations: tuple[str, ...]
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceSummary:
+    """A tenant in a list: its last operation's number, its memories (former versions aside), its quota."""
+
+    name: str
+    seq: int
+    memories: int
+    quota: int | None
+    created_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What an erasure destroyed and rewrote; `left` names the places where a marker still stands.
+
+    `markers` are what was searched for afterwards: the erased texts, and the source's or subject's name.
+    """
+
+    memories: int
+    derived: int
+    steps: int
+    tombstones: int
+    entities: int
+    sources: int
+    redacted: int
+    markers: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did: lines read, nodes created, and memories that stood there under another id."""
+
+    lines: int
+    created: int
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A log played again: its operations, how many were erased, and what the first difference is about."""
+
+    operations: int
+    skipped: int
+    difference: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +91,12 @@ class Failure:
 
 @dataclass(slots=True)
 class IngestReport:
-    """What an ingest did; `created + unchanged + len(failures)` is what was submitted."""
+    """What an ingest did; `created + unchanged + len(failures)` is what was submitted.
 
+    `run_id` is in every operation that it logged.
+    """
+
+    run_id: str = ""
     created: int = 0
     unchanged: int = 0
     failures: list[Failure] = field(default_factory=list)

@@ -1,6 +1,7 @@
 """Arguments for every statement on the small graph: a few by hand, the others by name and type."""
 
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 from fluxmem_graph.statements import REQUIRED, Parameter, Statement
@@ -33,6 +34,7 @@ def by_hand(tenant: str) -> dict[str, dict[str, Any]]:
     return {
         "fluxmem.activate": {"text": "Does Ada like fact 2?"},
         "fluxmem.create": {"memories": [new]},
+        "fluxmem.past": {"words": ["fact"], "moment": datetime(2026, 2, 1, tzinfo=UTC)},
         "fluxmem.match": {"tags": ["topic=s:tea"]},
         "fluxmem.episode": {"id": f"{tenant}-episode"},
         "fluxmem.splitEpisode": {"episodeId": f"{tenant}-ended-1", "at": 1},
@@ -86,6 +88,7 @@ def by_name_and_type(parameter: Parameter, tenant: str, dimension: int) -> Any:
         "MAP": {},
         "LIST<FLOAT>": vector(dimension),
         "LIST<STRING>": [f"{tenant}-text"],
+        "ZONED DATETIME": datetime(2026, 2, 1, tzinfo=UTC),
         "LIST<MAP>": [{"id": f"{tenant}-new", "content": f"{tenant} new"}],
     }
     return types.get(parameter.type)

@@ -18,6 +18,7 @@ STATEMENTS = (*PROCEDURES, *CATALOGUE.queries)
 # The statements that may see more than one tenant; each name here is a decision.
 GLOBAL = {
     "fluxmem.internal.components",
+    "fluxmem.internal.namespaces",
     "fluxmem.internal.recordSchema",
     "fluxmem.internal.schema",
 }

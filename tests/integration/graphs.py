@@ -6,7 +6,7 @@ from typing import Any
 from fluxmem_graph import FluxMem
 
 # Clocks tell when, not what; vectors follow from the texts.
-NOT_COMPARED = ("recorded_from", "recorded_to", "valid_from", "embedding", "trajectory_embedding")
+NOT_COMPARED = ("recorded_from", "recorded_to", "valid_from", "gaps", "embedding", "trajectory_embedding")
 
 RETRIEVABLE = """
 MATCH (memory:Memory {namespace: $namespace}) WHERE memory.status <> 'deleted'

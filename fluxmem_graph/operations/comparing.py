@@ -1,0 +1,53 @@
+"""Whether two namespaces hold the same, clocks and vectors left out."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fluxmem_graph.operations.lines import Line, encode
+
+# Clocks tell when, not what; vectors follow from the texts.
+_CLOCKS = {
+    *("recorded_from", "recorded_to", "valid_from", "gaps", "started_at", "ended_at", "updated_at"),
+    *("created_at", "at", "undone_at"),
+}
+_VECTORS = {"embedding", "trajectory_embedding", "embedding_model"}
+# Nothing refers to these ids: an entity is known by its key, a source by its address.
+_UNNAMED = {"entity", "source"}
+_SETTINGS = {"quota"}
+
+
+def difference(one: Iterator[Line], other: Iterator[Line]) -> str | None:
+    """Return what the first difference of two exports is about, or None; both are read once, in step."""
+    for mine, theirs in itertools.zip_longest(_comparable(one), _comparable(other)):
+        if mine != theirs:
+            line = mine or theirs or {}
+            return f"{line['kind']} {line.get('id', '')} {line.get('type', '')}".strip()
+    return None
+
+
+def _comparable(lines: Iterator[Line]) -> Iterator[Line]:
+    kept = (_without_clocks(line) for line in lines if line["kind"] != "fluxmem")
+    for _, group in itertools.groupby(
+        kept, key=lambda line: (line["kind"], line.get("id"), line.get("type"))
+    ):
+        # Alike links are sorted by their properties, and so by what was left out just now.
+        yield from sorted(group, key=encode)
+
+
+def _without_clocks(line: Line) -> Line:
+    left_out = _CLOCKS | _VECTORS | (_SETTINGS if line["kind"] == "namespace" else set())
+    if line["kind"] in _UNNAMED:
+        left_out = left_out | {"id"}
+    if line["kind"] == "operation" and skipped(line["properties"]):
+        # Replay skips what was erased, and keeps its place in the log.
+        left_out = line["properties"].keys() - {"seq", "id", "kind"}
+    properties = {name: value for name, value in line["properties"].items() if name not in left_out}
+    if "speakers" in properties:
+        properties["speakers"] = sorted(properties["speakers"])
+    return {**line, "properties": properties}
+
+
+def skipped(operation: Mapping[str, Any]) -> bool:
+    """Tell whether an operation has nothing to replay: its texts were erased, or it erased others."""
+    return bool(operation.get("erased")) or operation["kind"] == "erase"

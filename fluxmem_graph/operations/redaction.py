@@ -1,0 +1,119 @@
+"""Texts that must not stand anywhere any more: found, and taken out of what quotes them."""
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import regex
+
+from fluxmem_graph.retrieval.sparse import content_words
+
+ERASED = "[erased]"
+# Of `fluxmem.feedback`.
+PAIRED = 5
+# A shorter text, such as "Yes.", is nobody's: others say it too. It counts only as the whole of a text.
+SHORTEST_QUOTED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """Texts to find, and a name to find between other words in any case; `ids` are what is erased."""
+
+    texts: frozenset[str]
+    name: str | None = None
+    ids: frozenset[str] = frozenset()
+    _starts: dict[str, list[str]] = field(init=False, repr=False, compare=False)
+    _named: Any = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        starts: dict[str, list[str]] = {}
+        for text in sorted(self.texts, key=len, reverse=True):
+            if len(text) >= SHORTEST_QUOTED:
+                starts.setdefault(text[:SHORTEST_QUOTED], []).append(text)
+        named = None if self.name is None else regex.compile(
+            rf"(?<!\w){regex.escape(self.name)}(?!\w)", flags=regex.IGNORECASE
+        )  # fmt: skip
+        object.__setattr__(self, "_starts", starts)
+        object.__setattr__(self, "_named", named)
+
+    def within(self, text: str) -> bool:
+        """Tell whether a text holds one of them."""
+        return self.without(text) != text
+
+    def without(self, text: str) -> str:
+        """Return the text with all of them replaced; time grows with its length, not with their number."""
+        if text in self.texts:
+            return ERASED
+        if self._starts:
+            text = self._without_quoted(text)
+        return text if self._named is None else self._named.sub(ERASED, text)
+
+    def _without_quoted(self, text: str) -> str:
+        parts, begin, place = [], 0, 0
+        while place <= len(text) - SHORTEST_QUOTED:
+            candidates = self._starts.get(text[place : place + SHORTEST_QUOTED], ())
+            quoted = next((mark for mark in candidates if text.startswith(mark, place)), None)
+            if quoted is None:
+                place += 1
+                continue
+            parts += [text[begin:place], ERASED]
+            begin = place = place + len(quoted)
+        return "".join([*parts, text[begin:]]) if parts else text
+
+
+def redacted(properties: Iterable[tuple[str, str, Any]], markers: Markers) -> dict[str, Any]:
+    """Return those plain properties (name, form, value) that hold a marker or an erased id, without it."""
+    changed = {}
+    for name, form, value in properties:
+        if form == "plain" and name not in _NAMES and (clean := _clean(value, markers)) != value:
+            changed[name] = clean
+    return changed
+
+
+# What nodes are known by: a digest or an address, or the caller's own.
+_NAMES = frozenset({"id", "key", "kind", "seq", "source_id", "run_id", "content_hash"})
+
+
+def _clean(value: Any, markers: Markers) -> Any:
+    if isinstance(value, list):
+        return [_clean(item, markers) for item in value]
+    if not isinstance(value, str):
+        return value
+    document = _document(value)
+    if document is None:
+        return markers.without(value)
+    clean = _walk(document, markers)
+    if lost := sum(id_ in markers.ids for id_ in document.get("used", [])[:PAIRED]):
+        # The pairs of a feedback are those of its first facts; a later one must not take their place.
+        clean["paired"] = document.get("paired", PAIRED) - lost
+    if "words" in clean and clean.get("task") != document.get("task"):
+        clean["words"] = content_words(clean["task"])
+    # An untouched document keeps its bytes.
+    return value if clean == document else json.dumps(clean, ensure_ascii=False)
+
+
+def _document(text: str) -> dict[str, Any] | None:
+    if not text.startswith("{"):
+        return None
+    try:
+        found = json.loads(text, strict=False)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _walk(value: Any, markers: Markers) -> Any:
+    if isinstance(value, str):
+        return markers.without(value)
+    if isinstance(value, list):
+        return [_walk(item, markers) for item in value if not _names_erased(item, markers.ids)]
+    if isinstance(value, dict):
+        return {
+            name: _walk(item, markers) for name, item in value.items() if not _names_erased(item, markers.ids)
+        }
+    return value
+
+
+def _names_erased(item: Any, ids: Collection[str]) -> bool:
+    return item in ids if isinstance(item, str) else isinstance(item, dict) and item.get("id") in ids
