@@ -54,6 +54,11 @@ CALL (sources) {
   DETACH DELETE source
   RETURN count(*) AS places
 }
+CALL () {
+  MATCH (source:Source)
+  WHERE source.namespace = $namespace AND source.uri IS NOT NULL AND source.episode_id IN $ids
+  REMOVE source.episode_id
+}
 MATCH (tenant:Namespace {name: $namespace})
 SET tenant.seq = tenant.seq + 1, tenant.memories = tenant.memories - counted
 CREATE (operation:Operation {namespace: $namespace, id: $operationId, seq: tenant.seq, kind: 'erase', actor: $actor,

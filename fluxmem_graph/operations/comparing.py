@@ -15,6 +15,8 @@ _VECTORS = {"embedding", "trajectory_embedding", "embedding_model"}
 # Nothing refers to these ids: an entity is known by its key, a source by its address.
 _UNNAMED = {"entity", "source"}
 _SETTINGS = {"quota"}
+# Where a stream stands follows from its last step, which may be erased.
+_POSITION = {"episode_id", "last_key", "last_at"}
 
 
 def difference(one: Iterator[Line], other: Iterator[Line]) -> str | None:
@@ -38,7 +40,7 @@ def _comparable(lines: Iterator[Line]) -> Iterator[Line]:
 def _without_clocks(line: Line) -> Line:
     left_out = _CLOCKS | _VECTORS | (_SETTINGS if line["kind"] == "namespace" else set())
     if line["kind"] in _UNNAMED:
-        left_out = left_out | {"id"}
+        left_out = left_out | {"id"} | _POSITION
     if line["kind"] == "operation" and skipped(line["properties"]):
         # Replay skips what was erased, and keeps its place in the log.
         left_out = line["properties"].keys() - {"seq", "id", "kind"}

@@ -87,8 +87,6 @@ def _clean(value: Any, markers: Markers) -> Any:
     if lost := sum(id_ in markers.ids for id_ in document.get("used", [])[:PAIRED]):
         # The pairs of a feedback are those of its first facts; a later one must not take their place.
         clean["paired"] = document.get("paired", PAIRED) - lost
-    if "words" in clean and clean.get("task") != document.get("task"):
-        clean["words"] = content_words(clean["task"])
     # An untouched document keeps its bytes.
     return value if clean == document else json.dumps(clean, ensure_ascii=False)
 
@@ -109,9 +107,12 @@ def _walk(value: Any, markers: Markers) -> Any:
     if isinstance(value, list):
         return [_walk(item, markers) for item in value if not _names_erased(item, markers.ids)]
     if isinstance(value, dict):
-        return {
+        kept = {
             name: _walk(item, markers) for name, item in value.items() if not _names_erased(item, markers.ids)
         }
+        if "words" in kept and kept.get("task") != value.get("task"):
+            kept["words"] = content_words(kept["task"])
+        return kept
     return value
 
 

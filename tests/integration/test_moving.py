@@ -1,6 +1,7 @@
 """A namespace as a file: what is exported, imported and exported again is the same, byte for byte."""
 
 import json
+import tracemalloc
 import uuid
 from pathlib import Path
 from typing import Any
@@ -303,3 +304,20 @@ def test_an_operation_that_a_driver_logged_without_its_arguments_is_named(tenant
     memory.database.call("CALL fluxmem.create($n, [{content: 'bare'}])", n=memory.namespace)
     with pytest.raises(FluxMemError, match=r"operation 1 .*pass `after`"):
         memory.replay(other.namespace)
+
+
+def test_memory_use_does_not_grow_with_the_namespace(
+    tenant: Tenants, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "PAGE", 50)
+    peaks = []
+    for facts in (300, 1500):
+        memory, other = tenant(), tenant()
+        memory.ingest([NewMemory(f"fact {n}", str(n), "s") for n in range(facts)])
+        memory.export(path := a_path(folder))
+        tracemalloc.start()
+        memory.export(path)
+        other.import_file(path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
