@@ -53,10 +53,13 @@ CALL (earlier) {
 CALL (replaced, now) {
   UNWIND replaced AS entry
   WITH now, entry.memory AS other
+  // A candidate was never in use.
+  SET other.gaps = CASE other.status WHEN 'candidate' THEN coalesce(other.gaps, []) + [other.recorded_from, now] ELSE other.gaps END
   SET other.status = 'superseded', other.recorded_to = now
 }
 MATCH (tenant:Namespace {name: $namespace})
-SET tenant.seq = tenant.seq + 1
+SET tenant.seq = tenant.seq + 1, tenant.memories = coalesce(tenant.memories, 0)
+  + CASE WHEN EXISTS { (skill)-[:SUPERSEDES]->() } THEN 0 ELSE 1 END
 CREATE (operation:Operation {
   namespace: $namespace, id: coalesce($operationId, randomUUID()), seq: tenant.seq, kind: 'skill',
   actor: $actor, reason: $reason, at: now, after: coalesce($skill.after, '{}')

@@ -27,6 +27,9 @@ CALL (skill, now, changed) {
   UNWIND changed AS entry
   WITH skill, now, entry.memory AS version
   WITH now, version, $verdict <> 'retire' AND version = skill AS chosen
+  // Memory is read as of a time: until now it was not in use.
+  SET version.gaps = CASE WHEN chosen OR version.status = 'candidate'
+    THEN coalesce(version.gaps, []) + [coalesce(version.recorded_to, version.recorded_from), now] ELSE version.gaps END
   SET version.status = CASE WHEN chosen THEN 'active' ELSE 'superseded' END,
     version.review = CASE WHEN chosen THEN 'approved' WHEN $verdict = 'retire' THEN 'retired' ELSE version.review END,
     version.recorded_to = CASE WHEN chosen THEN null ELSE now END
@@ -35,7 +38,7 @@ MATCH (tenant:Namespace {name: $namespace})
 SET tenant.seq = tenant.seq + 1
 CREATE (operation:Operation {
   namespace: $namespace, id: coalesce($operationId, randomUUID()), seq: tenant.seq, kind: $verdict, actor: $actor,
-  reason: $reason, at: now, after: '{"verdict":"' + $verdict + '"}'
+  reason: $reason, at: now, after: '{"verdict":"' + $verdict + '","id":"' + skill.id + '"}'
 })
 SET operation.run_id = $runId
 WITH skill, operation, changed

@@ -43,6 +43,8 @@ WITH operation, memory, touched, learned, reviewed, former, now, CASE
 CALL (operation, reviewed, refused, now) {
   WITH * WHERE refused IS NULL AND reviewed
   MATCH (operation)-[change:TOUCHED]->(version:Memory)
+  SET version.gaps = CASE WHEN change.status = 'active' AND version.recorded_to IS NOT NULL
+    THEN coalesce(version.gaps, []) + [version.recorded_to, now] ELSE version.gaps END
   SET version.status = CASE WHEN change.created THEN 'deleted' ELSE change.status END,
     version.review = coalesce(change.review, version.review),
     version.recorded_to = CASE WHEN change.created OR change.status = 'superseded' THEN now END

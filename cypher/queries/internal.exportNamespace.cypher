@@ -6,6 +6,6 @@
 CYPHER 25
 MATCH (tenant:Namespace {name: $namespace})
 RETURN tenant.seq AS seq, tenant.importing AS importing,
-  [name IN keys(tenant) WHERE NOT name IN ['name', 'namespace', 'id', 'key', 'importing', 'import_offset'] | CASE
+  [name IN keys(tenant) WHERE NOT name IN ['name', 'namespace', 'id', 'key', 'importing', 'import_offset', 'lease_owner', 'lease_until'] | CASE
     WHEN valueType(tenant[name]) STARTS WITH 'ZONED DATETIME' THEN [name, 'time', toString(tenant[name])]
     ELSE [name, 'plain', tenant[name]] END] AS properties

@@ -12,6 +12,6 @@ RETURN operation.seq AS seq, operation.id AS id, operation.kind AS kind, operati
   operation.after AS after, coalesce(operation.erased, false) AS erased, head(COLLECT {
     MATCH (operation)-[touched:TOUCHED]->(memory:Memory)
     WHERE touched.moved IS NULL
-    RETURN memory.id ORDER BY CASE memory.layer WHEN 'episodic' THEN 0 ELSE 1 END, touched.part LIMIT 1
+    RETURN memory.id ORDER BY coalesce(touched.created, false) DESC, CASE memory.layer WHEN 'episodic' THEN 0 ELSE 1 END, touched.part LIMIT 1
   }) AS memory
 ORDER BY seq

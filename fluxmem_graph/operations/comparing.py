@@ -14,7 +14,7 @@ _CLOCKS = {
 _VECTORS = {"embedding", "trajectory_embedding", "embedding_model"}
 # Nothing refers to these ids: an entity is known by its key, a source by its address.
 _UNNAMED = {"entity", "source"}
-_SETTINGS = {"quota"}
+_COUNTED = {"seq", "memories", "speakers"}
 # Where a stream stands follows from its last step, which may be erased.
 _POSITION = {"episode_id", "last_key", "last_at"}
 
@@ -38,7 +38,10 @@ def _comparable(lines: Iterator[Line]) -> Iterator[Line]:
 
 
 def _without_clocks(line: Line) -> Line:
-    left_out = _CLOCKS | _VECTORS | (_SETTINGS if line["kind"] == "namespace" else set())
+    left_out = _CLOCKS | _VECTORS
+    if line["kind"] == "namespace":
+        # All else is a setting, or says how far a job has come.
+        left_out = line["properties"].keys() - _COUNTED
     if line["kind"] in _UNNAMED:
         left_out = left_out | {"id"} | _POSITION
     if line["kind"] == "operation" and skipped(line["properties"]):

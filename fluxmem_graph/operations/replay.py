@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from fluxmem_graph.errors import Conflict, InvalidInput
 from fluxmem_graph.graph.database import Call, Database
+from fluxmem_graph.ingest.values import content_hash
 from fluxmem_graph.operations.comparing import difference, skipped
 from fluxmem_graph.operations.moving import PAGE, Export, Progress, vector_values
 from fluxmem_graph.types import Replayed
@@ -79,6 +80,16 @@ def _reshape(operation: Logged, after: dict[str, Any]) -> Arguments:
     return {"episodeId": operation.memory, "sources": after["sources"], "rewriting": rewriting}
 
 
+def _skill(operation: Logged, after: dict[str, Any]) -> Arguments:
+    row = {name: value for name, value in after.items() if name not in ("sources", "approve")}
+    made = {"id": operation.memory, "content_hash": content_hash(row["content"]), "after": operation.text}
+    return {"skill": {**row, **made}, **_kept(after, "sources", "approve")}
+
+
+def _review(_: Logged, after: dict[str, Any]) -> Arguments:
+    return _kept(after, "id", "verdict")
+
+
 def _kept(after: Arguments, *names: str) -> dict[str, Any]:
     return {name: after[name] for name in names if after.get(name) is not None}
 
@@ -118,6 +129,10 @@ KINDS: dict[str, Again] = {
             "content": after.get("content"),
         },
     ),
+    "skill": ("fluxmem.createSkill", _skill),
+    "approve": ("fluxmem.reviewSkill", _review),
+    "rollback": ("fluxmem.reviewSkill", _review),
+    "retire": ("fluxmem.reviewSkill", _review),
 }
 
 

@@ -149,7 +149,7 @@ class Skills:
 
         Raises Conflict when another consolidation has taken over.
         """
-        after = json.dumps({**row, "sources": list(sources)}, ensure_ascii=False)
+        after = json.dumps({**row, "sources": list(sources), "approve": approve}, ensure_ascii=False)
         rows = self.database.run(
             "fluxmem.createSkill",
             namespace=self.namespace,

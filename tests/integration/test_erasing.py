@@ -13,6 +13,7 @@ from fluxmem_graph.types import Erased, Layer, Status
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import count_nodes, snapshot
 from tests.integration.histories import LONG, Change, histories, play
+from tests.integration.test_skills import RUNS
 
 MARKER = "Zerubbabel Quux"
 SECRET = f"{MARKER} keeps the key under the third stone."
@@ -128,6 +129,18 @@ def test_the_episode_that_quoted_it_is_told_and_found_without_it(memory: FluxMem
     assert read.steps[0].action == "ask [erased]" and read.outcome == "thanks to [erased]"
     assert "[erased]" in memory.get(episode).content
     assert memory.activate("find the key").episodes[0].id == episode
+
+
+def test_the_skills_made_of_an_erased_episode_go_too(memory: FluxMem) -> None:
+    memory.ingest(RUNS)
+    memory.consolidate(apply=True, approve=True)
+    before = {skill.id: skill.sources for skill in memory.skills()}
+    episode = next(iter(before.values()))[0]
+    gone = {id_ for id_, sources in before.items() if episode in sources}
+    report = memory.erase_memory(episode)
+    assert report.derived >= len(gone) > 0
+    assert {skill.id for skill in memory.skills()} == before.keys() - gone
+    assert all(o.erased for o in memory.log(kinds=["skill"]) if not o.touched)
 
 
 Erase = Callable[[FluxMem], Erased]

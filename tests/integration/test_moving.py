@@ -16,6 +16,7 @@ from fluxmem_graph.operations.lines import write
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import count_nodes, snapshot
 from tests.integration.histories import KINDS, LONG, Change, histories, play
+from tests.integration.test_skills import NEWER, RUNS
 
 
 def a_path(folder: Path) -> Path:
@@ -268,6 +269,23 @@ def test_a_replayed_namespace_is_searched_and_its_streams_go_on(filled: FluxMem,
     assert [hit.id for hit in other.search(query)] == [hit.id for hit in filled.search(query)]
     open_episode = next(e.id for e in filled.episodes() if e.source == "default" and e.ended_at is None)
     assert other.observe("and then?").episode_id == open_episode
+
+
+def test_skills_and_their_reviews_are_replayed_and_moved(tenant: Tenants, folder: Path) -> None:
+    memory, other, third = tenant(), tenant(), tenant()
+    memory.ingest(RUNS)
+    memory.consolidate(apply=True)
+    skill = memory.skills()[0].skill_id
+    memory.approve_skill(skill)
+    memory.ingest(NEWER)
+    memory.consolidate(apply=True)
+    memory.retire_skill(memory.skills()[0].skill_id)
+    assert {"skill", "approve", "retire"} <= {o.kind for o in memory.log(top=1000)}
+    assert memory.replay(other.namespace).difference is None
+    memory.export(first := a_path(folder))
+    third.import_file(first)
+    third.export(second := a_path(folder))
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_an_ingest_is_replayed_in_its_batches(tenant: Tenants) -> None:
