@@ -12,6 +12,8 @@ _CLOCKS = {
     *("created_at", "at", "undone_at"),
 }
 _VECTORS = {"embedding", "trajectory_embedding", "embedding_model"}
+# What an undo would bring back: an erasure takes it away where a text was redacted, and says so there.
+_FORMER = {"redacted", "content", "outcome"}
 # Nothing refers to these ids: an entity is known by its key, a source by its address.
 _UNNAMED = {"entity", "source"}
 _COUNTED = {"seq", "memories", "speakers"}
@@ -42,6 +44,8 @@ def _without_clocks(line: Line) -> Line:
     if line["kind"] == "namespace":
         # All else is a setting, or says how far a job has come.
         left_out = line["properties"].keys() - _COUNTED
+    if line["kind"] == "operation" or line.get("of") == "operation":
+        left_out = left_out | _FORMER
     if line["kind"] in _UNNAMED:
         left_out = left_out | {"id"} | _POSITION
     if line["kind"] == "operation" and skipped(line["properties"]):
