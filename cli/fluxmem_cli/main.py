@@ -10,6 +10,7 @@ import typer
 
 from fluxmem_cli import (
     demo,
+    doctor,
     episodes,
     evaluation,
     ingest,
@@ -45,6 +46,7 @@ _commands: tuple[Callable[..., None], ...] = (
     *(streams.observe, streams.episodes),
     *(learning.feedback, learning.refine, learning.links, learning.explain),
     *(log.log, log.undo, demo.demo),
+    doctor.doctor,
 )
 for _command in _commands:
     app.command()(_command)

@@ -1,6 +1,7 @@
 """Applies the numbered schema files and checks, at every connect, that the database is what we expect."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fluxmem_graph.errors import EmbedderMismatch, SchemaMismatch, UnsupportedServer
@@ -8,6 +9,7 @@ from fluxmem_graph.graph.database import Database
 from fluxmem_graph.protocols import Embedder
 
 OLDEST_SERVER = (2026, 1)
+_MADE = re.compile(r"CREATE (?:(?:VECTOR|FULLTEXT) )?(?P<kind>INDEX|CONSTRAINT) (?P<name>\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,43 @@ def prepare(database: Database, embedder: Embedder) -> SchemaState:
         server["version"], server["edition"], tuple(sorted(files)), tuple(missing), embedder.name,
         embedder.dimension,
     )  # fmt: skip
+
+
+def schema_problem(database: Database) -> tuple[str, bool]:
+    """Say what of the schema differs from this version's files, and whether applying them mends it."""
+    recorded = {row["version"]: row["checksum"] for row in database.run("fluxmem.internal.schema")}
+    files = {file.version: file.checksum for file in database.catalogue.schema}
+    changed = sorted(v for v, checksum in recorded.items() if files.get(v) != checksum)
+    if changed:
+        return f"files {_numbers(changed)} are those of another version of fluxmem", False
+    missing = sorted(files.keys() - recorded.keys())
+    return (f"files {_numbers(missing)} are not applied" if missing else "", True)
+
+
+def _numbers(versions: Iterable[int]) -> str:
+    return ", ".join(f"{version:03}" for version in versions)
+
+
+def index_names(database: Database) -> set[str]:
+    """Return the names of all indexes and constraints that the schema files make."""
+    return {match["name"] for match, _ in _made(database)}
+
+
+def restore_indexes(database: Database, dimension: int) -> None:
+    """Make the indexes of the schema files that are missing or failed anew, and wait for them."""
+    states = {row["name"]: row["state"] for row in database.run("fluxmem.internal.indexes")}
+    for match, text in _made(database):
+        name, state = match["name"], states.get(match["name"])
+        if state == "FAILED":
+            database.apply([f"DROP {match['kind']} {name} IF EXISTS"])
+        if state in ("FAILED", None):
+            database.apply([text], **_used((text,), dimension=dimension))
+            database.apply([f"CALL db.awaitIndex('{name}', 300)"])
+
+
+def _made(database: Database) -> list[tuple[re.Match[str], str]]:
+    texts = [text for file in database.catalogue.schema for text in file.statements]
+    return [(match, text) for text in texts if (match := _MADE.search(text))]
 
 
 def _used(statements: tuple[str, ...], **parameters: object) -> dict[str, object]:

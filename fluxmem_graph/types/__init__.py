@@ -1,5 +1,6 @@
 """The values that cross the public interface: plain, frozen dataclasses."""
 
+from fluxmem_graph.types.keeping import Check, Diagnosis
 from fluxmem_graph.types.learning import (
     Blame,
     Link,
@@ -20,6 +21,8 @@ __all__ = [
     "Activation",
     "Blame",
     "Boundary",
+    "Check",
+    "Diagnosis",
     "EpisodeSummary",
     "Failure",
     "Hit",

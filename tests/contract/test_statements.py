@@ -17,7 +17,11 @@ STATEMENTS = (*PROCEDURES, *CATALOGUE.queries)
 
 # The statements that may see more than one tenant; each name here is a decision.
 GLOBAL = {
+    "fluxmem.internal.checkIdentity",
     "fluxmem.internal.components",
+    "fluxmem.internal.fixIdentity",
+    "fluxmem.internal.indexes",
+    "fluxmem.internal.published",
     "fluxmem.internal.recordSchema",
     "fluxmem.internal.schema",
 }
