@@ -14,7 +14,8 @@ FluxMemError
 ├── NotFound                no such memory, episode, operation or namespace here
 ├── Conflict                the state forbids it (finished episode, undone operation)
 ├── EmbeddingError          the embedder failed
-└── LLMError                the language model failed or broke its schema
+├── LLMError                the language model failed or broke its schema
+└── BudgetExceeded          the next call of the language model would cost more than was allowed
 """
 
 
@@ -76,3 +77,7 @@ class EmbeddingError(FluxMemError):
 
 class LLMError(FluxMemError):
     """The language model failed, or its answer broke the schema after one repair turn."""
+
+
+class BudgetExceeded(FluxMemError):
+    """The next call of the language model would cost more than was allowed; it was not made."""

@@ -14,10 +14,12 @@ from fluxmem_cli import (
     episodes,
     evaluation,
     ingest,
+    keeping,
     learning,
     log,
     memories,
     procedures,
+    quarantine,
     retrieval,
     server,
     streams,
@@ -37,6 +39,9 @@ app = typer.Typer(
 )
 eval_app = typer.Typer(help="Measure the memory on data with known answers.", rich_markup_mode=None)
 episode_app = typer.Typer(help="One run of a task, step by step.", rich_markup_mode=None)
+quarantine_app = typer.Typer(
+    help="What the guards keep from being recalled, until you decide.", rich_markup_mode=None
+)
 procedures_app = typer.Typer(help="The procedures behind `CALL fluxmem.*`.", rich_markup_mode=None)
 
 _commands: tuple[Callable[..., None], ...] = (
@@ -46,7 +51,7 @@ _commands: tuple[Callable[..., None], ...] = (
     *(streams.observe, streams.episodes),
     *(learning.feedback, learning.refine, learning.links, learning.explain),
     *(log.log, log.undo, demo.demo),
-    doctor.doctor,
+    *(doctor.doctor, keeping.backup, keeping.restore, keeping.reembed),
 )
 for _command in _commands:
     app.command()(_command)
@@ -54,11 +59,15 @@ for _command in (evaluation.retrieval, evaluation.refinement, evaluation.learnin
     eval_app.command()(_command)
 for _command in (episodes.start, episodes.step, episodes.end, episodes.show, streams.split, streams.merge):
     episode_app.command()(_command)
+quarantine_app.command("list")(quarantine.list_quarantined)
+quarantine_app.command("release")(quarantine.release)
+quarantine_app.command("drop")(quarantine.drop)
 procedures_app.command("list")(procedures.list_procedures)
 procedures_app.command("build")(procedures.build)
 app.add_typer(episode_app, name="episode")
 app.add_typer(eval_app, name="eval")
 app.add_typer(procedures_app, name="procedures")
+app.add_typer(quarantine_app, name="quarantine")
 
 
 @app.callback(invoke_without_command=True)

@@ -21,11 +21,12 @@ WITH operation, now, learned, memory LIMIT 1
 OPTIONAL MATCH (memory)-[supersedes:SUPERSEDES]->(former:Memory)
   WHERE operation.kind = 'update' AND former.version = memory.version - 1
 WITH operation, memory, learned, supersedes, former, now, CASE
-    WHEN NOT learned AND NOT operation.kind IN ['create', 'revive', 'update', 'delete']
+    WHEN NOT learned AND NOT operation.kind IN ['create', 'revive', 'update', 'delete', 'quarantine', 'verify', 'release', 'drop']
       THEN 'operations of kind ' + operation.kind + ' have no undo'
     WHEN operation.undone THEN 'it is undone already'
     WHEN NOT learned AND EXISTS { (memory)<-[:TOUCHED]-(later:Operation)
-      WHERE later.seq > operation.seq AND later.kind IN ['create', 'revive', 'update', 'delete']
+      WHERE later.seq > operation.seq
+        AND later.kind IN ['create', 'revive', 'update', 'delete', 'quarantine', 'verify', 'release', 'drop']
         AND NOT coalesce(later.undone, false) }
       THEN 'the memory has changed since; undo the later operations first'
   END AS refused
@@ -91,10 +92,12 @@ CALL (operation, memory, refused, now) {
   SET memory.status = CASE operation.kind
       WHEN 'create' THEN 'deleted'
       WHEN 'revive' THEN 'deleted'
-      WHEN 'delete' THEN split(operation.before, '"')[3]
+      WHEN 'delete', 'quarantine', 'verify', 'release', 'drop' THEN split(operation.before, '"')[3]
       ELSE memory.status END,
     memory.recorded_to = CASE WHEN operation.kind IN ['create', 'revive'] THEN now
-      WHEN operation.kind = 'delete' THEN null ELSE memory.recorded_to END,
+      WHEN operation.kind IN ['delete', 'drop'] THEN null ELSE memory.recorded_to END,
+    memory.verified = CASE WHEN operation.kind = 'verify' THEN null ELSE memory.verified END,
+    memory.claim = CASE WHEN operation.kind = 'verify' THEN null ELSE memory.claim END,
     operation.undone = true, tenant.seq = tenant.seq + 1
   CREATE (undoing:Operation {
     namespace: $namespace, id: coalesce($newOperationId, randomUUID()), seq: tenant.seq, kind: 'undo',

@@ -4,12 +4,12 @@ Two round trips: the candidates; then, once they are scored and verified here, t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fluxmem_graph.errors import InvalidInput, LLMError
+from fluxmem_graph.errors import EmbedderMismatch, InvalidInput, LLMError
 from fluxmem_graph.graph.database import Database, Row, vectors
 from fluxmem_graph.ingest.values import check_text, decode_metadata, metadata_tag
 from fluxmem_graph.protocols import LLM, Embedder
@@ -21,6 +21,7 @@ from fluxmem_graph.types import Activation, Hit, Layer, Signals
 
 # Verification reads texts: only as many as one call can hold.
 VERIFIED_CANDIDATES = 30
+EXCHANGING = "`fluxmem reembed` is exchanging the vectors; words and links answer alone until it is done"
 CANDIDATE_COLUMNS = (
     "ids", "cosines", "texts", "speakers", "sessions", "named", "before", "learned", "ways"
 )  # fmt: skip
@@ -60,14 +61,27 @@ class Formation:
     llm: LLM | None
     namespace: str
     settings: RetrievalSettings
+    exchanging: bool = False
+    """Whether the vectors are being exchanged, so that words and links answer alone."""
 
     def activate(
         self, query: str, *, top_k: int, where: Mapping[str, Any], hidden: Sequence[str] = ()
     ) -> Activation:
         """Return the best facts, similar episodes and their skills. Raises InvalidInput."""
         query = check_text(query)
+        if self.exchanging:
+            return self._by_words(query, EXCHANGING, top_k=top_k, where=where, hidden=hidden)
         vector = vectors(self.embedder.embed([query]))[0]
-        return self.activate_vector(query, vector, top_k=top_k, where=where, hidden=hidden)
+        try:
+            return self.activate_vector(query, vector, top_k=top_k, where=where, hidden=hidden)
+        except EmbedderMismatch as error:
+            return self._by_words(query, str(error), top_k=top_k, where=where, hidden=hidden)
+
+    def _by_words(
+        self, query: str, why: str, *, top_k: int, where: Mapping[str, Any], hidden: Sequence[str]
+    ) -> Activation:
+        found = self.activate_vector(query, None, top_k=top_k, where=where, hidden=hidden)
+        return replace(found, signals={**found.signals, "dense": f"off: {why}"})
 
     def activate_vector(
         self, query: str, vector: Any, *, top_k: int, where: Mapping[str, Any], hidden: Sequence[str] = ()

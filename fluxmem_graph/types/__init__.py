@@ -1,6 +1,6 @@
 """The values that cross the public interface: plain, frozen dataclasses."""
 
-from fluxmem_graph.types.keeping import Check, Diagnosis
+from fluxmem_graph.types.keeping import Check, Diagnosis, Quarantined, Reembedded
 from fluxmem_graph.types.learning import (
     Blame,
     Link,
@@ -38,6 +38,8 @@ __all__ = [
     "Observed",
     "Operation",
     "Outcome",
+    "Quarantined",
+    "Reembedded",
     "Refined",
     "Refinement",
     "Round",

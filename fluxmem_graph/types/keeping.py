@@ -1,6 +1,7 @@
-"""What is found out about a memory's health."""
+"""What is found out about a memory's health, and what is kept from being recalled."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +21,28 @@ class Diagnosis:
     ok: bool
     checks: tuple[Check, ...]
     fixed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A memory that a guard objects to; `former` is the text that a rewriting replaced."""
+
+    id: str
+    layer: str
+    content: str
+    why: str
+    at: datetime
+    actor: str
+    source: str | None
+    speaker: str | None
+    version: int
+    former: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reembedded:
+    """A finished change of the embedder; `former` is None when an interrupted change was only finished."""
+
+    former: str | None
+    model: str
+    embedded: int

@@ -31,10 +31,14 @@ class Failure:
 
 @dataclass(slots=True)
 class IngestReport:
-    """What an ingest did; `created + unchanged + len(failures)` is what was submitted."""
+    """What an ingest did; `created + unchanged + len(failures)` is what was submitted.
+
+    `quarantined` counts those of the created that a guard keeps from being recalled.
+    """
 
     created: int = 0
     unchanged: int = 0
+    quarantined: int = 0
     failures: list[Failure] = field(default_factory=list)
     undated: list[Failure] = field(default_factory=list)
     seconds: float = 0.0

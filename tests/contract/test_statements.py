@@ -22,8 +22,10 @@ GLOBAL = {
     "fluxmem.internal.fixIdentity",
     "fluxmem.internal.indexes",
     "fluxmem.internal.published",
+    "fluxmem.internal.recordEmbedder",
     "fluxmem.internal.recordSchema",
     "fluxmem.internal.schema",
+    "fluxmem.internal.tenants",
 }
 
 
