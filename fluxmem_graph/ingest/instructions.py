@@ -203,13 +203,13 @@ def reads_like_instructions(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     plain = _HYPHEN.sub("", plain)
     plain = _SPACED.sub(lambda match: match.group().replace(" ", ""), plain)
-    # Both ways: markup is told by where it stands, and an order may run over lines.
     lines = "\n".join(" ".join(line.split()) for line in plain.splitlines())
-    plain = " ".join(plain.split())
+    # Both ways: markup is told by where it stands, and an order may run over lines.
+    ways = {lines, " ".join(plain.split())}
     found: dict[str, float] = {}
     score = 0.0
     for weight, what, pattern in _RULES:
-        if pattern.search(lines) or pattern.search(plain):
+        if any(pattern.search(way) for way in ways):
             found[what] = weight
             score += weight
     return ", ".join(found) if score >= THRESHOLD else ""

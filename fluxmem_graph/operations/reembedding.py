@@ -137,8 +137,8 @@ def _tenants(database: Database) -> list[str]:
 
 
 def _memory(row: Row) -> NewMemory:
-    # A rewriting was embedded as it reads, a fact after who said it or what it is about.
-    if row["rewritten"]:
+    # A rewriting or skill was embedded as it reads, a fact after who said it or what it is about.
+    if row["rewritten"] or row["layer"] == Layer.PROCEDURAL:
         return NewMemory(row["content"])
     title = None if row["name"] == caption(row["content"]) else row["name"]
     return NewMemory(row["content"], speaker=row["speaker"], title=title)
