@@ -39,6 +39,9 @@ class RetrievalSettings(BaseModel):
     half_life_days: float = Field(90, gt=0, description="Age at which a tentative link counts half.")
     hub: int = Field(200, ge=1, description="Entities with more mentions than this pass nothing on.")
     episodes: int = Field(3, ge=0, description="How many similar episodes are brought back.")
+    settled: float = Field(
+        0.5, ge=-1, le=1, description="Similarity from which a settled skill comes without an episode."
+    )
 
 
 class StreamSettings(BaseModel):
@@ -68,6 +71,25 @@ class GuardSettings(BaseModel):
         ge=-1,
         le=1,
         description="Cosine to a memory's first version below which a rewriting went too far.",
+    )
+
+
+class ConsolidationSettings(BaseModel):
+    """How episodes become skills (section 3.3)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    min_cluster_size: int = Field(2, ge=2, description="Fewest runs that make a skill.")
+    min_samples: int = Field(1, ge=1, description="HDBSCAN's caution: higher leaves more runs as noise.")
+    one_cluster: float = Field(
+        0.7, ge=0, le=2, description="Distance from the middle up to which runs are of one kind, if all are."
+    )
+    share: float = Field(
+        0.5, ge=0, lt=1, description="Share of successful runs of which more must have a step of the skill."
+    )
+    epsilon: float = Field(0.01, ge=0, description="Gain in PEMS under which a skill is not refined further.")
+    rounds: int = Field(
+        3, ge=0, description="Most rewritings of a skill in one run, when it can be replayed."
     )
 
 
@@ -112,6 +134,7 @@ class Settings(BaseSettings):
     retrieval: RetrievalSettings = RetrievalSettings()
     stream: StreamSettings = StreamSettings()
     guards: GuardSettings = GuardSettings()
+    consolidation: ConsolidationSettings = ConsolidationSettings()
     llm_model: str | None = Field(None, description="Model of the OpenAI-compatible endpoint; unset: no LLM.")
     openai_base_url: str | None = Field(
         None, validation_alias=AliasChoices("openai_base_url", "OPENAI_BASE_URL")

@@ -137,6 +137,36 @@ def learning(
     note(f"a feedback took {report.feedback_cost():.1f} times as long as asking, embeddings included (p50)")
 
 
+def skills(
+    path: Annotated[
+        Path, typer.Argument(help="A JSON Lines file of agent runs, with four trials of each task.")
+    ],
+    json_file: JsonFileOption = None,
+) -> None:
+    """Measure the skills made of agent runs.
+
+    Three trials of each task are consolidated, and each run of the fourth asks with its first three messages:
+    whether it gets a skill of its task, with which tools, beside the nearest successful run.
+    """
+    from fluxmem_graph.embedding import load_embedder
+    from fluxmem_graph.evaluation.skills import load_runs, run_skills
+    from fluxmem_graph.settings import load_settings
+
+    _check_writable(json_file, "--json")
+    load_runs(path)
+    settings = with_server(load_settings())
+    described = {**_described(settings, path, seed=0), "consolidation": settings.consolidation.model_dump()}
+    with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
+        report = run_skills(
+            path,
+            settings,
+            load_embedder(settings),
+            described,
+            lambda label, done, total: tick(done, total, label[:40]),
+        )
+    _show(report, json_file, f"skills of {path}")
+
+
 def _ready(path: Path, json_file: str | None, plot: Path | None) -> "Settings":
     """Return settings with a running server, once all that can be wrong before it was checked."""
     from fluxmem_graph.evaluation.datasets import load_retrieval_sets

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from fluxmem_cli import (
+    consolidation,
     demo,
     doctor,
     episodes,
@@ -22,6 +23,7 @@ from fluxmem_cli import (
     quarantine,
     retrieval,
     server,
+    skills,
     streams,
 )
 from fluxmem_cli.output import note
@@ -42,6 +44,7 @@ episode_app = typer.Typer(help="One run of a task, step by step.", rich_markup_m
 quarantine_app = typer.Typer(
     help="What the guards keep from being recalled, until you decide.", rich_markup_mode=None
 )
+skill_app = typer.Typer(help="Procedures made of episodes.", rich_markup_mode=None)
 procedures_app = typer.Typer(help="The procedures behind `CALL fluxmem.*`.", rich_markup_mode=None)
 
 _commands: tuple[Callable[..., None], ...] = (
@@ -50,21 +53,25 @@ _commands: tuple[Callable[..., None], ...] = (
     *(ingest.ingest, retrieval.search, retrieval.activate, retrieval.context),
     *(streams.observe, streams.episodes),
     *(learning.feedback, learning.refine, learning.links, learning.explain),
-    *(log.log, log.undo, demo.demo),
+    *(consolidation.consolidate, log.log, log.undo, demo.demo),
     *(doctor.doctor, keeping.backup, keeping.restore, keeping.reembed),
 )
 for _command in _commands:
     app.command()(_command)
-for _command in (evaluation.retrieval, evaluation.refinement, evaluation.learning):
+for _command in (evaluation.retrieval, evaluation.refinement, evaluation.learning, evaluation.skills):
     eval_app.command()(_command)
 for _command in (episodes.start, episodes.step, episodes.end, episodes.show, streams.split, streams.merge):
     episode_app.command()(_command)
 quarantine_app.command("list")(quarantine.list_quarantined)
 quarantine_app.command("release")(quarantine.release)
 quarantine_app.command("drop")(quarantine.drop)
+skill_app.command("list")(skills.list_skills)
+for _command in (skills.show, skills.history, skills.diff, skills.approve, skills.retire, skills.rollback):
+    skill_app.command()(_command)
 procedures_app.command("list")(procedures.list_procedures)
 procedures_app.command("build")(procedures.build)
 app.add_typer(episode_app, name="episode")
+app.add_typer(skill_app, name="skill")
 app.add_typer(eval_app, name="eval")
 app.add_typer(procedures_app, name="procedures")
 app.add_typer(quarantine_app, name="quarantine")

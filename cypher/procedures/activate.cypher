@@ -9,7 +9,8 @@
 // With a null embedding words and links answer alone, and `dense` is null in every row.
 // `options` overrides the weights: dense, sparse, neighbour, session, speaker, named, title, entity, associated,
 // support, topic; same and related (similarity of an episode from which its links count), half_life_days (of
-// tentative links), hub (the degree above which an entity is skipped) and episodes (how many come back).
+// tentative links), hub (the degree above which an entity is skipped), episodes (how many come back), settled (cosine
+// from which a skill that has settled comes without them) and candidates (true: skills that wait for review, too).
 //
 // mode: READ
 CYPHER 25
@@ -52,6 +53,21 @@ CALL (voices, meaning) {
     ELSE (2 * cosine + toFloat(common) / (size(theirs) + size(meaning) - common)) / 3 END AS similarity
   ORDER BY similarity DESC, episode.id
   RETURN collect({memory: episode, score: similarity}) AS similar
+}
+CALL () {
+  // A skill that has settled needs no episode that reminds of it.
+  UNWIND CASE WHEN $embedding IS NOT NULL
+    AND EXISTS { MATCH (known:Procedural) WHERE known.namespace = $namespace AND known.settled = true }
+    THEN [true] ELSE [] END AS any
+  MATCH (skill:Memory)
+    SEARCH skill IN (
+      VECTOR INDEX memory_embedding FOR $embedding
+      WHERE skill.namespace = $namespace AND skill.layer = 'procedural' AND skill.status = 'active'
+      LIMIT 10
+    ) SCORE AS score
+  WITH skill, 2 * score - 1 AS cosine
+  WHERE skill.settled AND cosine >= coalesce($options.settled, 0.5)
+  RETURN collect({memory: skill, score: cosine}) AS settled
 }
 CALL (similar) {
   CALL (similar) {
@@ -135,7 +151,7 @@ CALL (words, query, taught) {
     min(cosine) AS lowest, max(cosine) - min(cosine) AS width, min(lucene) AS least, max(lucene) - min(lucene) AS breadth
 }
 // A signal whose scores are all equal ranks nothing, and its weight goes to the other.
-WITH line, pool, similar, lowest, least, width, breadth,
+WITH line, pool, similar, settled, lowest, least, width, breadth,
   CASE WHEN width > 0 THEN coalesce($options.dense, 1.0) ELSE 0.0 END AS denseWeight,
   CASE WHEN breadth > 0 THEN coalesce($options.sparse, 1.0) ELSE 0.0 END AS sparseWeight
 CALL (pool, lowest, least, width, breadth, denseWeight, sparseWeight) {
@@ -215,15 +231,29 @@ CALL (reached) {
     spread: coalesce(base.inherited, 0.0) + gain, path: coalesce(base.path, [])
       + [pair IN ways WHERE pair[0] = gain AND pair[1] IS NOT NULL | pair[1]][..3]}) AS facts
 }
-WITH facts, [entry IN similar[..coalesce($options.episodes, 3)] | {memory: entry.memory, score: entry.score, dense: entry.score}] AS episodes
-CALL (episodes) {
-  UNWIND episodes AS entry
-  WITH entry.memory AS episode, entry.score AS similarity
-  MATCH (episode)-[:DISTILLED_INTO]->(skill:Memory)
+WITH facts, settled, [entry IN similar[..coalesce($options.episodes, 3)] | {memory: entry.memory, score: entry.score, dense: entry.score}] AS episodes
+CALL (episodes, settled) {
+  CALL (episodes, settled) {
+    UNWIND episodes AS entry
+    WITH entry.memory AS episode, entry.score AS similarity
+    MATCH (episode)-[:DISTILLED_INTO]->(skill:Memory)
+    RETURN skill, similarity, 'distilled from ' + episode.id AS way
+    UNION ALL
+    UNWIND settled AS entry
+    RETURN entry.memory AS skill, entry.score AS similarity, 'settled' AS way
+  }
+  WITH skill, similarity, way
   WHERE skill.status = 'active' AND skill.review = 'approved'
-  WITH skill, max(similarity * coalesce(skill.pems, 0.0)) AS score, collect('distilled from ' + episode.id) AS path
-  ORDER BY score DESC, skill.id LIMIT 3
-  RETURN collect({memory: skill, score: score, path: path}) AS skills
+    OR coalesce($options.candidates, false) AND skill.status = 'candidate'
+  WITH collect({skill: skill, similarity: similarity, way: way}) AS found, max(similarity) AS best
+  UNWIND found AS entry
+  // PEMS decides between skills that are about as near: 0.05 further away counts a third.
+  WITH entry.skill AS skill, exp(20 * (entry.similarity - best)) AS nearness, entry.way AS way
+  WITH skill, max(nearness) * coalesce(skill.pems, 0.0) AS score, collect(way) AS path
+  ORDER BY skill.version DESC
+  WITH coalesce(skill.skill_id, skill.id) AS family, head(collect({memory: skill, score: score, path: path})) AS best
+  ORDER BY best.score DESC, family LIMIT 3
+  RETURN collect(best) AS skills
 }
 UNWIND facts + episodes + skills AS hit
 WITH hit, hit.memory AS memory

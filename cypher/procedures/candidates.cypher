@@ -1,4 +1,4 @@
-// fluxmem.candidates(namespace :: STRING, text :: STRING, embedding = null :: LIST<FLOAT>, tags = [] :: LIST<STRING>, options = {} :: MAP) :: (ids :: LIST<STRING>, cosines :: LIST<FLOAT>, texts :: LIST<STRING>, speakers :: LIST<STRING>, sessions :: LIST<STRING>, named :: LIST<STRING>, before :: LIST<LIST<STRING>>, learned :: LIST<FLOAT>, ways :: LIST<LIST<STRING>>, episodes :: LIST<MAP>)
+// fluxmem.candidates(namespace :: STRING, text :: STRING, embedding = null :: LIST<FLOAT>, tags = [] :: LIST<STRING>, options = {} :: MAP) :: (ids :: LIST<STRING>, cosines :: LIST<FLOAT>, texts :: LIST<STRING>, speakers :: LIST<STRING>, sessions :: LIST<STRING>, named :: LIST<STRING>, before :: LIST<LIST<STRING>>, learned :: LIST<FLOAT>, ways :: LIST<LIST<STRING>>, episodes :: LIST<MAP>, skills :: LIST<MAP>)
 //
 // The pool of facts that an observation may be about: nearest by vector, best by words, named by title, learned.
 //
@@ -6,7 +6,7 @@
 // One row of columns, since a row costs the server as much as a hundred values. Absent speakers, sessions and names
 // are empty; cosines are null without an embedding, and for facts that only similar episodes bring. `before` holds
 // the ids of the two memories before each in time, `learned` what episodes add to its score and `ways` which ones.
-// `options`: support, topic, same, related and half_life_days, as in `fluxmem.activate`.
+// `options`: support, topic, same, related, half_life_days and settled, as in `fluxmem.activate`.
 //
 // mode: READ
 CYPHER 25
@@ -48,6 +48,21 @@ CALL (voices, meaning) {
     ELSE (2 * cosine + toFloat(common) / (size(theirs) + size(meaning) - common)) / 3 END AS similarity
   ORDER BY similarity DESC, episode.id
   RETURN collect({memory: episode, score: similarity}) AS similar
+}
+CALL () {
+  // A skill that has settled needs no episode that reminds of it.
+  UNWIND CASE WHEN $embedding IS NOT NULL
+    AND EXISTS { MATCH (known:Procedural) WHERE known.namespace = $namespace AND known.settled = true }
+    THEN [true] ELSE [] END AS any
+  MATCH (skill:Memory)
+    SEARCH skill IN (
+      VECTOR INDEX memory_embedding FOR $embedding
+      WHERE skill.namespace = $namespace AND skill.layer = 'procedural' AND skill.status = 'active'
+      LIMIT 10
+    ) SCORE AS score
+  WITH skill, 2 * score - 1 AS cosine
+  WHERE skill.settled AND cosine >= coalesce($options.settled, 0.5)
+  RETURN collect({memory: skill, score: cosine}) AS settled
 }
 CALL (similar) {
   CALL (similar) {
@@ -136,4 +151,5 @@ CALL (words, query, taught) {
     collect(learned) AS learned, collect(ways) AS ways
 }
 RETURN ids, [entry IN scored | entry.cosine] AS cosines, texts, speakers, sessions, named, before, learned, ways,
-  [entry IN similar | {id: entry.memory.id, similarity: entry.score}] AS episodes
+  [entry IN similar | {id: entry.memory.id, similarity: entry.score}] AS episodes,
+  [entry IN settled | {id: entry.memory.id, similarity: entry.score}] AS skills

@@ -1,10 +1,10 @@
-// fluxmem.spread(namespace :: STRING, ids :: LIST<STRING>, scores :: LIST<FLOAT>, episodes = [] :: LIST<MAP>, topK = 10 :: INTEGER, tags = [] :: LIST<STRING>, hidden = [] :: LIST<STRING>, options = {} :: MAP) :: (ids :: LIST<STRING>, layers :: LIST<STRING>, names :: LIST<STRING>, contents :: LIST<STRING>, scores :: LIST<FLOAT>, spreads :: LIST<FLOAT>, paths :: LIST<LIST<STRING>>, external_ids :: LIST<STRING>, sources :: LIST<STRING>, speakers :: LIST<STRING>, times :: LIST<ZONED DATETIME>, metadata :: LIST<STRING>)
+// fluxmem.spread(namespace :: STRING, ids :: LIST<STRING>, scores :: LIST<FLOAT>, episodes = [] :: LIST<MAP>, skills = [] :: LIST<MAP>, topK = 10 :: INTEGER, tags = [] :: LIST<STRING>, hidden = [] :: LIST<STRING>, options = {} :: MAP) :: (ids :: LIST<STRING>, layers :: LIST<STRING>, names :: LIST<STRING>, contents :: LIST<STRING>, scores :: LIST<FLOAT>, spreads :: LIST<FLOAT>, paths :: LIST<LIST<STRING>>, external_ids :: LIST<STRING>, sources :: LIST<STRING>, speakers :: LIST<STRING>, times :: LIST<ZONED DATETIME>, metadata :: LIST<STRING>)
 //
 // Where scored facts lead, along shared names and learned links; with similar episodes and their skills.
 //
 // The second half of `fluxmem.activate`, for callers that scored its candidates themselves; best first. One row of
-// columns, since a row costs the server as much as a hundred values. `episodes` are those of `fluxmem.candidates`;
-// `hidden` facts are left out.
+// columns, since a row costs the server as much as a hundred values. `episodes` and `skills` are those of
+// `fluxmem.candidates`; `hidden` facts are left out.
 //
 // mode: READ
 CYPHER 25
@@ -54,15 +54,34 @@ CALL (reached) {
   RETURN collect({memory: memory, score: score, spread: gain,
     path: [pair IN ways WHERE pair[0] = gain AND pair[1] IS NOT NULL | pair[1]][..3]}) AS facts
 }
-WITH facts, similar[..coalesce($options.episodes, 3)] AS episodes
-CALL (episodes) {
-  UNWIND episodes AS entry
-  WITH entry.memory AS episode, entry.score AS similarity
-  MATCH (episode)-[:DISTILLED_INTO]->(skill:Memory)
+CALL () {
+  UNWIND $skills AS entry
+  MATCH (skill:Memory {namespace: $namespace, id: entry.id})
+  RETURN collect({memory: skill, score: entry.similarity}) AS settled
+}
+WITH facts, settled, similar[..coalesce($options.episodes, 3)] AS episodes
+CALL (episodes, settled) {
+  CALL (episodes, settled) {
+    UNWIND episodes AS entry
+    WITH entry.memory AS episode, entry.score AS similarity
+    MATCH (episode)-[:DISTILLED_INTO]->(skill:Memory)
+    RETURN skill, similarity, 'distilled from ' + episode.id AS way
+    UNION ALL
+    UNWIND settled AS entry
+    RETURN entry.memory AS skill, entry.score AS similarity, 'settled' AS way
+  }
+  WITH skill, similarity, way
   WHERE skill.status = 'active' AND skill.review = 'approved'
-  WITH skill, max(similarity * coalesce(skill.pems, 0.0)) AS score, collect('distilled from ' + episode.id) AS path
-  ORDER BY score DESC, skill.id LIMIT 3
-  RETURN collect({memory: skill, score: score, path: path}) AS skills
+    OR coalesce($options.candidates, false) AND skill.status = 'candidate'
+  WITH collect({skill: skill, similarity: similarity, way: way}) AS found, max(similarity) AS best
+  UNWIND found AS entry
+  // PEMS decides between skills that are about as near: 0.05 further away counts a third.
+  WITH entry.skill AS skill, exp(20 * (entry.similarity - best)) AS nearness, entry.way AS way
+  WITH skill, max(nearness) * coalesce(skill.pems, 0.0) AS score, collect(way) AS path
+  ORDER BY skill.version DESC
+  WITH coalesce(skill.skill_id, skill.id) AS family, head(collect({memory: skill, score: score, path: path})) AS best
+  ORDER BY best.score DESC, family LIMIT 3
+  RETURN collect(best) AS skills
 }
 WITH facts + episodes + skills AS hits
 RETURN [hit IN hits | hit.memory.id] AS ids, [hit IN hits | hit.memory.layer] AS layers,

@@ -4,7 +4,8 @@
 //
 // `refused` says why nothing changed: an undo, an operation undone already, or a memory changed since.
 // A created memory becomes deleted, an updated one gets its former version back, a deleted one its status.
-// Feedback and what followed from it are counted back in any order: counts add up, so later ones stay.
+// Feedback and what followed from it are counted back in any order: counts add up, so later ones stay. A version of
+// a skill that was made becomes deleted, a reviewed one gets its former state.
 //
 // mode: WRITE
 CYPHER 25
@@ -14,14 +15,16 @@ SET operation.namespace = operation.namespace // takes the lock before the state
 WITH operation
 MATCH (tenant:Namespace {name: $namespace})
 SET tenant.seq = tenant.seq
-WITH operation, datetime() AS now, operation.kind IN ['feedback', 'expand', 'prune', 'reshape'] AS learned
-MATCH (operation)-[:TOUCHED]->(memory:Memory)
+WITH operation, datetime() AS now, operation.kind IN ['feedback', 'expand', 'prune', 'reshape'] AS learned,
+  operation.kind IN ['skill', 'approve', 'rollback', 'retire'] AS reviewed
+MATCH (operation)-[change:TOUCHED]->(memory:Memory)
 WHERE NOT learned OR memory.layer = 'episodic'
-WITH operation, now, learned, memory LIMIT 1
+WITH operation, now, learned, reviewed, memory ORDER BY coalesce(change.created, false) DESC LIMIT 1
 OPTIONAL MATCH (memory)-[supersedes:SUPERSEDES]->(former:Memory)
   WHERE operation.kind = 'update' AND former.version = memory.version - 1
-WITH operation, memory, learned, supersedes, former, now, CASE
-    WHEN NOT learned AND NOT operation.kind IN ['create', 'revive', 'update', 'delete', 'quarantine', 'verify', 'release', 'drop']
+WITH operation, memory, learned, reviewed, supersedes, former, now, CASE
+    WHEN NOT learned AND NOT reviewed
+      AND NOT operation.kind IN ['create', 'revive', 'update', 'delete', 'quarantine', 'verify', 'release', 'drop']
       THEN 'operations of kind ' + operation.kind + ' have no undo'
     WHEN operation.undone THEN 'it is undone already'
     WHEN NOT learned AND EXISTS { (memory)<-[:TOUCHED]-(later:Operation)
@@ -29,7 +32,18 @@ WITH operation, memory, learned, supersedes, former, now, CASE
         AND later.kind IN ['create', 'revive', 'update', 'delete', 'quarantine', 'verify', 'release', 'drop']
         AND NOT coalesce(later.undone, false) }
       THEN 'the memory has changed since; undo the later operations first'
+    WHEN reviewed AND EXISTS { (operation)-[:TOUCHED]->(:Memory)<-[:TOUCHED]-(later:Operation)
+      WHERE later.seq > operation.seq AND later.kind IN ['skill', 'approve', 'rollback', 'retire', 'delete']
+        AND NOT coalesce(later.undone, false) }
+      THEN 'the skill has changed since; undo the later operations first'
   END AS refused
+CALL (operation, reviewed, refused, now) {
+  WITH * WHERE refused IS NULL AND reviewed
+  MATCH (operation)-[change:TOUCHED]->(version:Memory)
+  SET version.status = CASE WHEN change.created THEN 'deleted' ELSE change.status END,
+    version.review = coalesce(change.review, version.review),
+    version.recorded_to = CASE WHEN change.created OR change.status = 'superseded' THEN now END
+}
 CALL (operation, memory, learned, refused) {
   WITH * WHERE refused IS NULL AND learned
   MATCH (operation)-[vote:TOUCHED]->(fact:Memory)

@@ -19,7 +19,7 @@ CALL () {
   RETURN 'step' AS kind, node.id AS example
   UNION ALL
   MATCH (node:Memory)
-  WHERE node.namespace = $namespace AND node.id IS NOT NULL AND node.status = 'superseded'
+  WHERE node.namespace = $namespace AND node.id IS NOT NULL AND node.status = 'superseded' AND node.layer = 'semantic'
     AND NOT EXISTS { (node)<-[:SUPERSEDES]-() }
   RETURN 'former version' AS kind, node.id AS example
 }

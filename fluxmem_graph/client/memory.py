@@ -3,10 +3,11 @@
 from fluxmem_graph.client.facts import Facts
 from fluxmem_graph.client.keeping import Keeping
 from fluxmem_graph.client.operating import Operating
+from fluxmem_graph.client.procedures import Procedures
 from fluxmem_graph.client.runs import Runs
 
 
-class FluxMem(Facts, Runs, Operating, Keeping):
+class FluxMem(Facts, Runs, Procedures, Operating, Keeping):
     """The memory of one namespace.
 
     Use it as a context manager: `with FluxMem.connect(namespace="shop") as memory: ...`. It is safe to

@@ -81,14 +81,18 @@ class Runs(Connected):
         top_k: int = 10,
         where: Mapping[str, Any] | None = None,
         episode_id: str | None = None,
+        candidates: bool = False,
     ) -> Activation:
         """Return facts, similar episodes and their skills for an observation (section 3.1).
 
         Within a running episode, what its failures said is searched for too, and what they hid stays out.
+        With `candidates`, skills that wait for review come too.
         """
         if episode_id is not None:
-            return self._refiner.activate(query, episode_id, top_k=top_k, where=where or {})
-        return self.formation.activate(query, top_k=top_k, where=where or {})
+            return self._refiner.activate(
+                query, episode_id, top_k=top_k, where=where or {}, candidates=candidates
+            )
+        return self.formation.activate(query, top_k=top_k, where=where or {}, candidates=candidates)
 
     def context(
         self,
@@ -99,9 +103,12 @@ class Runs(Connected):
         budget: int = 2000,
         where: Mapping[str, Any] | None = None,
         episode_id: str | None = None,
+        candidates: bool = False,
     ) -> Context:
         """Return what was activated as text for a prompt, within `budget` tokens (an estimate)."""
-        found = self.activate(observation, top_k=top_k, where=where, episode_id=episode_id)
+        found = self.activate(
+            observation, top_k=top_k, where=where, episode_id=episode_id, candidates=candidates
+        )
         return build_context(found, task=task, budget=budget)
 
     def start_episode(self, task: str, *, metadata: Mapping[str, Any] | None = None) -> str:

@@ -34,7 +34,7 @@ class HashingEmbedder:
 
     @cached_property
     def _vectorizer(self) -> Any:
-        from sklearn.feature_extraction.text import HashingVectorizer  # type: ignore[import-untyped]
+        from sklearn.feature_extraction.text import HashingVectorizer
 
         # Two characters are a whole word in scripts without spaces; longer n-grams tell words apart.
         return HashingVectorizer(analyzer="char_wb", ngram_range=(2, 4), n_features=self._dimension)

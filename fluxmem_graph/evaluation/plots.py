@@ -1,10 +1,11 @@
 """Pictures of an evaluation's figures; the only importer of matplotlib."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fluxmem_graph.errors import ConfigurationError
+from fluxmem_graph.types import Placed, Skill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,6 +65,38 @@ def learning_figure(figures: Mapping[str, Any]) -> "Figure":
     )
     groups.set_ylabel("recall@10")
     _share_axis(groups, "By questions, in the same colours")
+    return figure
+
+
+def consolidation_figure(places: Sequence[Placed], history: Mapping[str, Sequence[Skill]]) -> "Figure":
+    """Draw clusters of episodes in the plane of two principal components, and PEMS by version of each skill.
+
+    `history` has the versions of a skill by its name.
+    """
+    figure = _figure(WIDE)
+    clusters, versions = figure.subplots(1, 2)
+    for label in sorted({place.cluster for place in places}):
+        points = [(place.x, place.y) for place in places if place.cluster == label]
+        noise = label < 0
+        clusters.scatter(
+            *zip(*points, strict=True),
+            s=18,
+            color="lightgrey" if noise else None,
+            label="in no cluster" if noise else None,
+        )
+    clusters.set_title(f"{len(places)} episodes by what was done")
+    clusters.set_xlabel("first principal component")
+    clusters.set_ylabel("second principal component")
+    if any(place.cluster < 0 for place in places):
+        clusters.legend(loc="lower right")
+    for skills in history.values():
+        numbered = sorted((skill.version, skill.pems) for skill in skills)
+        versions.plot(*zip(*numbered, strict=True), marker="o")
+    versions.xaxis.get_major_locator().set_params(integer=True)
+    versions.set_title(f"PEMS of {len(history)} skills")
+    versions.set_xlabel("version")
+    versions.set_ylabel("PEMS")
+    versions.grid(alpha=0.3)
     return figure
 
 

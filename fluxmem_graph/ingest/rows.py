@@ -1,11 +1,10 @@
 """From one row of a JSON Lines file to a memory or an episode."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fluxmem_graph.errors import InvalidInput
+from fluxmem_graph.ingest.actions import render_action
 from fluxmem_graph.ingest.options import EPISODE_FIELDS, MEMORY_FIELDS, ReadNotes, ReadOptions
 from fluxmem_graph.ingest.times import read_time
 from fluxmem_graph.ingest.values import check_text, clean_text, encode_metadata
@@ -113,22 +112,6 @@ class RowReader:
         )
 
 
-def render_action(action: object) -> str:
-    """Return an action as readable text: what was said, or `tool(name="value", ...)`."""
-    if action is None:
-        return ""
-    if isinstance(action, str):
-        return action
-    if isinstance(action, Mapping):
-        if isinstance(action.get("say"), str):
-            return str(action["say"])
-        arguments = action.get("arguments", {})
-        if isinstance(action.get("tool"), str) and isinstance(arguments, Mapping):
-            shown = ", ".join(f"{name}={_json(value)}" for name, value in arguments.items())
-            return f"{action['tool']}({shown})"
-    return _json(action)
-
-
 def _unless_said(action: object) -> object:
     """Return an action whose text can't give it back, and None for one that only says something."""
     said = isinstance(action, dict) and action.keys() == {"say"} and isinstance(action["say"], str)
@@ -167,10 +150,6 @@ def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{what} must be text, not {_kind(value)}")
     return value
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _kind(value: object) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fluxmem_graph.errors import EmbeddingError
+from fluxmem_graph.ingest.actions import parse_call
 from fluxmem_graph.operations.rows import labelled
 from fluxmem_graph.protocols import Embedder, FloatMatrix
 from fluxmem_graph.types import NewEpisode, NewMemory, NewStep
@@ -44,5 +45,16 @@ def reminding_text(task: str, steps: Sequence[NewStep]) -> str:
 
 
 def trajectory_text(task: str, steps: Sequence[NewStep]) -> str:
-    """Return what was done, in order, after the task (used to cluster, section 3.3)."""
-    return "\n".join([task, *(step.action for step in steps if step.action)])
+    """Return the task, what else the agent was told, and what it did (used to cluster, section 3.3).
+
+    Of an agent that calls tools their names; what tools answered and were given, and what it said, stay out:
+    they differ between runs of one task more than between tasks.
+    """
+    calls = [parse_call(step.action) for step in steps]
+    tools = any(calls)
+    lines, answers = [task], False
+    for step, call in zip(steps, calls, strict=True):
+        done = call.tool if call else "" if tools else step.action
+        lines += [text for text in ("" if answers else step.observation, done) if text]
+        answers = call is not None
+    return "\n".join(lines)

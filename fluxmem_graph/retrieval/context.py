@@ -35,20 +35,22 @@ def estimate_tokens(text: str) -> int:
 def build_context(activation: Activation, *, task: str | None, budget: int) -> Context:
     """Return task, observation, facts, episodes and skills, best first, as far as the budget goes.
 
-    An entry that does not fit is left out whole, and smaller ones after it may still fit.
+    The best skill is sure of its place, then come facts, episodes and other skills. An entry that does not
+    fit is left out whole, and smaller ones after it may still fit.
     """
     lines = [fenced("task", task)] if task else []
     lines += [fenced("observation", activation.query), fenced("note", NOTE)]
     used = sum(estimate_tokens(line) for line in lines)
-    shown = []
-    for hit in (*activation.facts, *activation.episodes, *activation.skills):
+    hits = [*activation.facts, *activation.episodes, *activation.skills]
+    shown: dict[str, str] = {}
+    for hit in (*activation.skills[:1], *hits):
         line = entry(hit)
         cost = estimate_tokens(line)
-        if used + cost <= budget:
+        if hit.id not in shown and used + cost <= budget:
             used += cost
-            lines.append(line)
-            shown.append(hit)
-    return Context("\n".join(lines), tuple(shown), used)
+            shown[hit.id] = line
+    kept = [hit for hit in hits if hit.id in shown]
+    return Context("\n".join([*lines, *(shown[hit.id] for hit in kept)]), tuple(kept), used)
 
 
 def entry(hit: Hit) -> str:

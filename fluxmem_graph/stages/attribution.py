@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fluxmem_graph.errors import InvalidInput, LLMError
 from fluxmem_graph.ingest.values import check_text
+from fluxmem_graph.llm.structured import instead_of
 from fluxmem_graph.protocols import LLM
 from fluxmem_graph.retrieval.context import NOTE
 from fluxmem_graph.retrieval.fencing import fenced
@@ -42,7 +43,6 @@ VERIFYING = (
 # since most failures need several facts in one context.
 _CORE, _SMALLEST_CORE = 7, 3
 
-_LONGEST_REASON = 120
 # The fence's own words are not what is remembered; the values of its attributes are.
 _MARKUP = re.compile(r'</?\w+|\w+="')
 
@@ -109,7 +109,7 @@ def attribute(
     try:
         return _by_llm(observation, shown, outcome, llm)
     except LLMError as error:
-        return _by_rules(shown, outcome, round_number, _instead_of(llm, error))
+        return _by_rules(shown, outcome, round_number, instead_of(RULES, llm, error))
 
 
 def self_verify(
@@ -130,7 +130,7 @@ def self_verify(
         verdict = llm.ask(VERIFYING, user, SelfVerdict)
         return verdict.success, _search_text(verdict.missing, llm), llm.name
     except LLMError as error:
-        return (*_lexical_check(observation, context_text, answer), _instead_of(llm, error))
+        return (*_lexical_check(observation, context_text, answer), instead_of(RULES, llm, error))
 
 
 def listing(hits: Sequence[Hit]) -> str:
@@ -213,13 +213,6 @@ def _search_text(text: str, llm: LLM) -> str:
 
 def _without(ids: Iterable[str], excluded: Collection[str]) -> tuple[str, ...]:
     return tuple(id_ for id_ in ids if id_ not in excluded)
-
-
-def _instead_of(llm: LLM, error: LLMError) -> str:
-    reason = " ".join(str(error).split())
-    if len(reason) > _LONGEST_REASON:
-        reason = f"{reason[: _LONGEST_REASON - 1]}…"
-    return f"{RULES} ({llm.name} failed: {reason})"
 
 
 def _lexical_check(observation: str, context_text: str, answer: str) -> tuple[float, str]:

@@ -25,16 +25,17 @@ EXCHANGING = "`fluxmem reembed` is exchanging the vectors; words and links answe
 CANDIDATE_COLUMNS = (
     "ids", "cosines", "texts", "speakers", "sessions", "named", "before", "learned", "ways"
 )  # fmt: skip
-LEARNED_OPTIONS = {"support", "topic", "same", "related", "half_life_days"}
+LEARNED_OPTIONS = {"support", "topic", "same", "related", "half_life_days", "settled"}
 SPREAD_OPTIONS = {"title", "entity", "associated", "hub", "episodes"}
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What an observation may be about, and the episodes that it resembles (id, similarity), best first."""
+    """What an observation may be about; episodes and settled skills that it resembles (id, similarity)."""
 
     candidates: Sequence[Candidate]
     episodes: Sequence[Row]
+    skills: Sequence[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +66,41 @@ class Formation:
     """Whether the vectors are being exchanged, so that words and links answer alone."""
 
     def activate(
-        self, query: str, *, top_k: int, where: Mapping[str, Any], hidden: Sequence[str] = ()
+        self,
+        query: str,
+        *,
+        top_k: int,
+        where: Mapping[str, Any],
+        hidden: Sequence[str] = (),
+        candidates: bool = False,
     ) -> Activation:
-        """Return the best facts, similar episodes and their skills. Raises InvalidInput."""
+        """Return the best facts, similar episodes and their skills. Raises InvalidInput.
+
+        `hidden` facts stay out; `candidates` are skills that wait for review.
+        """
         query = check_text(query)
+        asked: dict[str, Any] = {"top_k": top_k, "where": where, "hidden": hidden, "candidates": candidates}
         if self.exchanging:
-            return self._by_words(query, EXCHANGING, top_k=top_k, where=where, hidden=hidden)
+            return self._by_words(query, EXCHANGING, asked)
         vector = vectors(self.embedder.embed([query]))[0]
         try:
-            return self.activate_vector(query, vector, top_k=top_k, where=where, hidden=hidden)
+            return self.activate_vector(query, vector, **asked)
         except EmbedderMismatch as error:
-            return self._by_words(query, str(error), top_k=top_k, where=where, hidden=hidden)
+            return self._by_words(query, str(error), asked)
 
-    def _by_words(
-        self, query: str, why: str, *, top_k: int, where: Mapping[str, Any], hidden: Sequence[str]
-    ) -> Activation:
-        found = self.activate_vector(query, None, top_k=top_k, where=where, hidden=hidden)
+    def _by_words(self, query: str, why: str, asked: Mapping[str, Any]) -> Activation:
+        found = self.activate_vector(query, None, **asked)
         return replace(found, signals={**found.signals, "dense": f"off: {why}"})
 
     def activate_vector(
-        self, query: str, vector: Any, *, top_k: int, where: Mapping[str, Any], hidden: Sequence[str] = ()
+        self,
+        query: str,
+        vector: Any,
+        *,
+        top_k: int,
+        where: Mapping[str, Any],
+        hidden: Sequence[str] = (),
+        candidates: bool = False,
     ) -> Activation:
         """Do the same with the query's embedding given as the driver takes it, or None for words alone."""
         if top_k < 1:
@@ -92,7 +108,7 @@ class Formation:
         tags = [metadata_tag(key, value) for key, value in where.items()]
         pool = self._pool(query, vector, tags)
         seeds, verified = self._score(query, pool.candidates, self.llm)
-        rows = self._spread(seeds, pool.episodes, top_k, tags, hidden)
+        rows = self._spread(seeds, pool, topK=top_k, tags=tags, hidden=list(hidden), candidates=candidates)
         signals = {
             "dense": "off: no embedding" if vector is None else self.embedder.name,
             "sparse": "rank-bm25",
@@ -119,9 +135,13 @@ class Formation:
             options=self.settings.model_dump(include=LEARNED_OPTIONS),
         )
         if not rows:
-            return Pool([], [])
+            return Pool([], [], [])
         columns = [rows[0][name] for name in CANDIDATE_COLUMNS]
-        return Pool([Candidate(*values) for values in zip(*columns, strict=True)], rows[0]["episodes"])
+        return Pool(
+            [Candidate(*values) for values in zip(*columns, strict=True)],
+            rows[0]["episodes"],
+            rows[0]["skills"],
+        )
 
     def _score(self, query: str, candidates: Sequence[Candidate], llm: LLM | None) -> tuple[Seeds, str]:
         fused, verified = fuse(query, candidates, self.settings), "off: no LLM"
@@ -135,20 +155,17 @@ class Formation:
                 verified = f"off: {error}"
         return Seeds(candidates, fused, inherit(query, fused.total, candidates, self.settings)), verified
 
-    def _spread(
-        self, seeds: Seeds, episodes: Sequence[Row], top_k: int, tags: Sequence[str], hidden: Sequence[str]
-    ) -> list[Row]:
+    def _spread(self, seeds: Seeds, pool: Pool, *, candidates: bool, **arguments: Any) -> list[Row]:
         order = np.argsort(-seeds.scores, kind="stable")
         [columns] = self.database.run(
             "fluxmem.spread",
             namespace=self.namespace,
             ids=[seeds.candidates[place].id for place in order],
             scores=seeds.scores[order].tolist(),
-            episodes=list(episodes[: self.settings.episodes]),
-            topK=top_k,
-            tags=list(tags),
-            hidden=list(hidden),
-            options=self.settings.model_dump(include=SPREAD_OPTIONS),
+            episodes=list(pool.episodes[: self.settings.episodes]),
+            skills=list(pool.skills),
+            options={**self.settings.model_dump(include=SPREAD_OPTIONS), "candidates": candidates},
+            **arguments,
         )
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 

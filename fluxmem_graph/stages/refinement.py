@@ -50,7 +50,13 @@ class Refiner:
     learning: Learning
 
     def activate(
-        self, observation: str, episode_id: str, *, top_k: int, where: Mapping[str, Any]
+        self,
+        observation: str,
+        episode_id: str,
+        *,
+        top_k: int,
+        where: Mapping[str, Any],
+        candidates: bool = False,
     ) -> Activation:
         """Activate within a running episode: with what its failures said, without what they hid.
 
@@ -61,7 +67,8 @@ class Refiner:
         formation = self._expanding() if running.corrections else self.formation
         # A hidden rewriting must not come back in the place of its source.
         sources = [s for hit in running.rewritings if hit.id in running.hidden for s in hit.rewrites]
-        found = formation.activate(query, top_k=top_k, where=where, hidden=[*running.hidden, *sources])
+        hidden = [*running.hidden, *sources]
+        found = formation.activate(query, top_k=top_k, where=where, hidden=hidden, candidates=candidates)
         return replace(found, query=observation, facts=_rewritten(found.facts, running.rewritings))
 
     def feedback(self, episode_id: str, outcome: Outcome) -> Refinement:

@@ -16,14 +16,28 @@ from fluxmem_graph.types.memories import Layer, Memory, NewEpisode, NewMemory, N
 from fluxmem_graph.types.recall import Activation, Hit, Signals
 from fluxmem_graph.types.reports import Failure, IngestReport, Operation
 from fluxmem_graph.types.runs import Boundary, EpisodeSummary, Observed
+from fluxmem_graph.types.skills import (
+    Change,
+    Consolidation,
+    Evidence,
+    Placed,
+    Review,
+    Rewriting,
+    Skill,
+    SkillChange,
+    SkillDraft,
+)
 
 __all__ = [
     "Activation",
     "Blame",
     "Boundary",
+    "Change",
     "Check",
+    "Consolidation",
     "Diagnosis",
     "EpisodeSummary",
+    "Evidence",
     "Failure",
     "Hit",
     "IngestReport",
@@ -38,12 +52,18 @@ __all__ = [
     "Observed",
     "Operation",
     "Outcome",
+    "Placed",
     "Quarantined",
     "Reembedded",
     "Refined",
     "Refinement",
+    "Review",
+    "Rewriting",
     "Round",
     "Signals",
+    "Skill",
+    "SkillChange",
+    "SkillDraft",
     "Status",
     "Vote",
 ]

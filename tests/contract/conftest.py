@@ -13,7 +13,8 @@ from fluxmem_graph.statements import load_catalogue
 from tests.contract.samples import vector
 
 SMALL_GRAPH = """CYPHER 25
-CREATE (:Namespace {namespace: $tenant, name: $tenant, id: $tenant + '-namespace', key: $key, seq: 5})
+CREATE (:Namespace {namespace: $tenant, name: $tenant, id: $tenant + '-namespace', key: $key, seq: 5,
+  lease_owner: $tenant + '-owner'})
 CREATE (source:Source {namespace: $tenant, id: $tenant + '-source', uri: $tenant + '-file'})
 CREATE (entity:Entity {namespace: $tenant, id: $tenant + '-entity', key: 'ada', name: 'Ada ' + $tenant})
 CREATE (episode:Memory:Episodic {namespace: $tenant, id: $tenant + '-episode', key: $tenant + '-episode',
@@ -22,6 +23,11 @@ CREATE (episode:Memory:Episodic {namespace: $tenant, id: $tenant + '-episode', k
   recorded_from: $now, metadata: '{}', tags: []})
 CREATE (episode)-[:HAS_STEP]->(step:Step {namespace: $tenant, id: $tenant + '-step', index: 0,
   observation: $tenant + ' sees', action: 'look', created_at: $now})
+CREATE (episode)-[:DISTILLED_INTO]->(skill:Memory:Procedural {namespace: $tenant, id: $tenant + '-skill',
+  key: $tenant + '-skill', namespace_key: $key, layer: 'procedural', status: 'candidate', version: 1,
+  skill_id: $tenant + '-skill', review: 'candidate', name: $tenant + ' skill', content: $tenant + ' steps',
+  steps: ['look'], pitfalls: [], slots: '{}', pems: 0.2, pems_success: 1.0, pems_length: 32, pems_drift: 0.0,
+  settled: true, recorded_from: $now, valid_from: $now, metadata: '{}', tags: []})
 WITH *
 CALL () {
   UNWIND range(1, 2) AS n

@@ -39,6 +39,15 @@ def by_hand(tenant: str) -> dict[str, dict[str, Any]]:
         "fluxmem.mergeEpisodes": {"episodeId": f"{tenant}-ended-1", "secondId": f"{tenant}-ended-2"},
         "fluxmem.candidates": {"text": "Does Ada like fact 2?"},
         "fluxmem.context": {"observation": "Does Ada like fact 2?"},
+        "fluxmem.createSkill": {
+            "skill": {"content": f"{tenant} steps", "steps": ["look"]},
+            "sources": [f"{tenant}-ended-1"],
+        },
+        "fluxmem.reviewSkill": {"id": f"{tenant}-skill", "verdict": "approve"},
+        "fluxmem.internal.skillOf": {"id": f"{tenant}-skill"},
+        "fluxmem.internal.runs": {"ids": [f"{tenant}-ended-1"]},
+        "fluxmem.internal.release": {"owner": f"{tenant}-owner"},
+        "fluxmem.internal.trajectories": {"afterId": ""},
         "fluxmem.expand": {
             "found": [
                 {"id": memory_id(tenant, 1), "gain": 0.5, "supports": True},

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from fluxmem_graph.errors import ConfigurationError
 from fluxmem_graph.ingest import Item, ReadNotes, ReadOptions, parse_map, read_path
+from fluxmem_graph.ingest.actions import render_action
 from fluxmem_graph.ingest.options import FIELDS
-from fluxmem_graph.ingest.rows import RowReader, render_action
+from fluxmem_graph.ingest.rows import RowReader
 from fluxmem_graph.ingest.text import count_words, sections
 from fluxmem_graph.ingest.times import read_time
 from fluxmem_graph.types import Failure, NewEpisode, NewMemory, NewStep

@@ -1,0 +1,134 @@
+"""Making skills of episodes: once, or whenever there are new ones."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fluxmem_cli.connecting import open_memory
+from fluxmem_cli.options import JsonOption, NamespaceOption
+from fluxmem_cli.output import note, print_json, print_table, snippet, to_plain
+from fluxmem_cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from fluxmem_graph.client import FluxMem
+    from fluxmem_graph.types import Consolidation, SkillChange
+
+COLUMNS = ("change", "skill", "name", "version", "runs", "new", "PEMS before", "PEMS", "by")
+MINUTE = 60
+
+
+def consolidate(
+    apply: Annotated[bool, typer.Option("--apply", help="Write it; without this it is only a plan.")] = False,
+    approve: Annotated[
+        bool, typer.Option("--approve", help="Give agents new versions at once, without review.")
+    ] = False,
+    at_least: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Do nothing below so many episodes since the last time.")
+    ] = 0,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on until interrupted; needs --apply.")] = False,
+    every: Annotated[float, typer.Option(min=0.01, metavar="MINUTES", help="How often --watch looks.")] = 15,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw clusters and PEMS as a PNG file.")
+    ] = None,
+    namespace: NamespaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make skills of finished episodes.
+
+    Episodes that did alike become one skill: the steps that successful runs have in common, with slots for
+    what varies, and pitfalls from failed runs. New episodes revise their skill; without any, nothing changes.
+    New versions wait for `fluxmem skill approve`.
+    """
+    _check(apply, watch, plot)
+    with open_memory(namespace) as memory:
+        while True:
+            done = _consolidated(memory, apply, approve, max(at_least, 1) if watch else at_least)
+            if not watch or done.applied:
+                _show(done, as_json)
+                _draw(memory, done, plot)
+            if not watch:
+                return
+            time.sleep(every * MINUTE)
+
+
+def _check(apply: bool, watch: bool, plot: Path | None) -> None:
+    from fluxmem_graph.errors import ConfigurationError
+
+    if watch and not apply:
+        raise ConfigurationError("--watch makes skills again and again: give --apply too")
+    if plot is not None:
+        from fluxmem_graph.evaluation.plots import check_matplotlib
+
+        check_matplotlib()
+        if not plot.parent.is_dir():
+            raise ConfigurationError(f"--plot {plot}: no folder {plot.parent}")
+
+
+def _consolidated(memory: "FluxMem", apply: bool, approve: bool, at_least: int) -> "Consolidation":
+    with progress_bar("consolidate") as tick:
+        return memory.consolidate(
+            apply=apply,
+            approve=approve,
+            at_least=at_least,
+            progress=lambda name, done, total: tick(done, total, snippet(name)[:40]),
+        )
+
+
+def _show(done: "Consolidation", as_json: bool) -> None:
+    if as_json:
+        print_json(consolidation_json(done))
+        return
+    print_table(COLUMNS, [_row(change) for change in done.changes if change.change != "none"])
+    counts = {kind: len(done.of(kind)) for kind in ("create", "revise", "unchanged", "retire", "none")}
+    note(
+        f"{done.episodes} episodes, {done.new_episodes} new; {done.clusters} clusters, {done.noise} in none; "
+        f"skills: {counts['create']} created, {counts['revise']} revised, {counts['unchanged']} unchanged, "
+        f"{counts['retire']} retired; {counts['none']} clusters without a success"
+    )
+    note(", ".join(f"{name} {round(value, 2)}" for name, value in done.cost.items()))
+    if not done.applied and (counts["create"] or counts["revise"] or counts["retire"]):
+        note("this is a plan: nothing was changed; --apply does it")
+
+
+def consolidation_json(done: "Consolidation") -> dict[str, Any]:
+    """Return a consolidation as JSON has it, with counts and mean PEMS before and after; without places."""
+    plain: dict[str, Any] = to_plain(done)
+    del plain["places"]
+    names = {"created": "create", "revised": "revise", "unchanged": "unchanged", "retired": "retire"}
+    counts = {name: sum(c.change == kind for c in done.changes) for name, kind in names.items()}
+    before, after = _mean(done, "pems_before"), _mean(done, "pems")
+    return {**plain, **counts, "pems_before": before, "pems_after": after}
+
+
+def _mean(done: "Consolidation", name: str) -> float | None:
+    found = [value for change in done.changes if (value := getattr(change, name)) is not None]
+    return sum(found) / len(found) if found else None
+
+
+def _row(change: "SkillChange") -> tuple[str, ...]:
+    return (
+        change.change,
+        change.skill_id or "",
+        snippet(change.name),
+        "" if change.version is None else str(change.version),
+        str(len(change.sources)),
+        str(len(change.added)),
+        _number(change.pems_before),
+        _number(change.pems),
+        change.reason or change.made_by or "",
+    )
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _draw(memory: "FluxMem", done: "Consolidation", plot: Path | None) -> None:
+    if plot is None:
+        return
+    from fluxmem_graph.evaluation.plots import consolidation_figure, save_png
+
+    history = {skill.name: memory.skill_versions(skill.skill_id) for skill in memory.skills()}
+    save_png(consolidation_figure(done.places, history), plot)
