@@ -19,7 +19,7 @@ OBSERVATION: Final = (
 )
 TOP_K: Final = 5
 BUDGET: Final = 600
-QUERIES: Final = ("namespace", "runs", "names")
+QUERIES: Final = ("namespace", "runs", "names", "skills")
 
 
 def demo(
@@ -34,6 +34,8 @@ def demo(
     note(f"loading the example into namespace {namespace}")
     with open_memory(namespace) as memory:
         report = memory.ingest(read_path(example_folder() / "memory"))
+        memory.consolidate(apply=True, approve=True)
+        skills = memory.skills()
         found = memory.activate(OBSERVATION, top_k=TOP_K)
         context = memory.context(OBSERVATION, task=TASK, top_k=TOP_K, budget=BUDGET)
     queries = browser_queries(namespace)
@@ -42,6 +44,7 @@ def demo(
             {
                 "namespace": namespace,
                 "ingest": report_json(report),
+                "skills": skills,
                 "activation": found,
                 "context": context,
                 "browser": login,
@@ -50,6 +53,9 @@ def demo(
         )
         return
     _heading(f"Loaded: {report.created} new and {report.unchanged} known items, in namespace {namespace}")
+    for skill in skills:
+        _heading(f"Made of {len(skill.sources)} runs, PEMS {skill.pems:.2f}: {skill.name}")
+        print_text(skill.content)
     _heading(f"The agent sees: {OBSERVATION}")
     print_activation(found, explain=True)
     _heading(f"What goes into its prompt ({context.tokens} tokens):")

@@ -75,6 +75,23 @@ class Episodic(Memory):
     started_at = DateTimeNeo4jFormatProperty()
     ended_at = DateTimeNeo4jFormatProperty()
     steps = RelationshipTo("Step", "HAS_STEP")
+    skills = RelationshipTo("Procedural", "DISTILLED_INTO")
+
+
+class Procedural(Memory):
+    """One version of a skill; `skill_id` is the same in all."""
+
+    skill_id = StringProperty()
+    when_to_use = StringProperty()
+    skill_steps = ArrayProperty(StringProperty(), db_property="steps")
+    pitfalls = ArrayProperty(StringProperty())
+    pems = FloatProperty()
+    pems_success = FloatProperty()
+    pems_length = IntegerProperty()
+    pems_drift = FloatProperty()
+    review = StringProperty()
+    run_id = StringProperty()
+    distilled_from = RelationshipFrom("Episodic", "DISTILLED_INTO")
 
 
 class Step(StructuredNode):

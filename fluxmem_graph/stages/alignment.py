@@ -18,7 +18,7 @@ SAME_WORDS = 60
 """Share of common words, in percent, from which two spoken actions are the same step."""
 LONGEST_SAID = 400
 """Characters of a saying that are compared."""
-SAID_LENGTH, VALUE_LENGTH, EXAMPLE_LENGTH = 100, 40, 40
+SAID_LENGTH, VALUE_LENGTH, EXAMPLE_LENGTH = 100, 120, 40
 EXAMPLES = 2
 
 _SECRET = re.compile(
@@ -116,13 +116,18 @@ def _actions(run: NewEpisode) -> list[Step]:
             continue
         call = parse_call(step.action)
         last = found[-1] if found else None
-        if call and last and last.calls and last.calls[0].tool == call.tool:
+        if call and last and last.calls and last.calls[0].tool == call.tool and _brief(call):
             found[-1] = Step("", (*last.calls, call), True, 1.0)
         elif call or not last or last.said != step.action:
             if len(found) == LONGEST_RUN:
                 break
             found.append(Step("", (call,), False, 1.0) if call else Step(step.action, (), False, 1.0))
     return found
+
+
+def _brief(call: ToolCall) -> bool:
+    """Tell whether arguments only name things, so that calls in a row do the same to each."""
+    return all(len(value) <= EXAMPLE_LENGTH for value in call.arguments.values() if isinstance(value, str))
 
 
 def _symbols(runs: Sequence[Sequence[Step]]) -> list[list[str]]:
@@ -165,15 +170,12 @@ def _general(name: str, values: Sequence[Any], slots: Slots) -> str:
         return slots.name(name, values)
     if all(isinstance(value, Mapping) and value.keys() == values[0].keys() for value in values) and values[0]:
         inner = [f'"{key}": {_general(key, [value[key] for value in values], slots)}' for key in values[0]]
-        return _short_or_slot("{" + ", ".join(inner) + "}", name, values, slots)
+        text = "{" + ", ".join(inner) + "}"
+        return text if len(text) <= VALUE_LENGTH else slots.name(name, values)
     texts = {_json(value) for value in values}
     if len(texts) == 1:
-        return _short_or_slot(slots.redact(texts.pop()), name, values, slots)
+        return shorten(slots.redact(texts.pop()), VALUE_LENGTH)
     return slots.name(name, values)
-
-
-def _short_or_slot(text: str, name: str, values: Sequence[Any], slots: Slots) -> str:
-    return text if len(text) <= VALUE_LENGTH else slots.name(name, values)
 
 
 def _json(value: object) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from fluxmem_graph.errors import EmbeddingError
 from fluxmem_graph.operations.rows import new_id
-from fluxmem_graph.operations.skills import Skills, Trajectories, check_at_least
+from fluxmem_graph.operations.skills import LEASE_SECONDS, Skills, Trajectories, check_at_least
 from fluxmem_graph.protocols import LLM, Embedder
 from fluxmem_graph.settings import ConsolidationSettings
 from fluxmem_graph.stages.clustering import NOISE, Clusters, cluster
@@ -45,6 +45,7 @@ class Consolidator:
     settings: ConsolidationSettings
     approve: bool
     run_id: str = field(default_factory=new_id)
+    _leased_at: float = 0.0
     _embedded: int = 0
     _replays: int = 0
 
@@ -83,7 +84,7 @@ class Consolidator:
         )
 
     def _leased(self, seq: int, progress: Progress | None) -> "_Work":
-        self.skills.lease(self.run_id)
+        self._lease()
         done = None
         try:
             done = self._work(True, progress)
@@ -94,6 +95,9 @@ class Consolidator:
     def _work(self, apply: bool, progress: Progress | None) -> "_Work":
         trajectories = self.skills.trajectories()
         clusters = cluster(trajectories.vectors, self.settings)
+        if apply:
+            # Clustering may have taken longer than the lease; skills are read once it is ours again.
+            self._lease()
         members = [[trajectories.ids[place] for place in places] for places in clusters.members()]
         matches = match(members, self.skills.lineages(), trajectories.ids)
         changes = []
@@ -132,7 +136,8 @@ class Consolidator:
         return self._write(change, runs) if apply else replace(change, name=change.name or runs[-1].task)
 
     def _write(self, change: SkillChange, runs: Sequence[NewEpisode]) -> SkillChange:
-        self.skills.lease(self.run_id)
+        if time.monotonic() - self._leased_at > LEASE_SECONDS / 4:
+            self._lease()
         former = self.skills.versions(change.skill_id)[0] if change.skill_id else None
         draft = self.inducer.induce(runs)
         rounds: list[Rewriting] = []
@@ -188,6 +193,10 @@ class Consolidator:
             run_id=self.run_id,
         )
         return pems
+
+    def _lease(self) -> None:
+        self.skills.lease(self.run_id)
+        self._leased_at = time.monotonic()
 
     def _counted(self, replay: Replay) -> Replay:
         def counted(draft: SkillDraft, run: NewEpisode) -> float:

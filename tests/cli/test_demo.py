@@ -25,9 +25,18 @@ def test_the_demo_shows_an_explained_activation_the_context_and_the_way_to_brows
 ) -> None:
     shown = fluxmem("demo", "--namespace", namespace)
     assert shown.code == 0
-    for part in ("brought by", "dense", "<fact id=", "<episode id=", "/browser/", "--show-password"):
+    for part in (
+        "brought by",
+        "dense",
+        "<fact id=",
+        "<episode id=",
+        "<skill id=",
+        "Made of 3 runs",
+        "/browser/",
+        "--show-password",
+    ):
         assert part in shown.out
-    assert shown.out.count("CYPHER 25") == 3
+    assert shown.out.count("CYPHER 25") == 4
 
 
 def test_the_distractor_stays_out_of_the_way(fluxmem: Fluxmem, namespace: str) -> None:
@@ -40,7 +49,7 @@ def test_each_query_to_paste_returns_rows_of_the_graph(
     fluxmem: Fluxmem, namespace: str, server_settings: Settings
 ) -> None:
     queries = fluxmem("demo", "--namespace", namespace, "--json").json["queries"]
-    assert len(queries) == 3
+    assert len(queries) == 4
     with FluxMem.connect(server_settings) as memory:
         for query in queries:
             assert len(memory.database.call(query)) >= 3

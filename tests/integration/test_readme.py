@@ -33,16 +33,18 @@ def environment(settings: Settings) -> dict[str, str]:
     }
 
 
-def runs_and_prints(command: list[str], settings: Settings) -> None:
-    """Run a command against the shared server; it must succeed and say something."""
-    done = subprocess.run(command, check=False, env=environment(settings), capture_output=True, text=True)
+def runs_and_prints(command: list[str], settings: Settings, folder: Path) -> None:
+    """Run a command against the shared server, in a folder of its own; it must succeed and say something."""
+    done = subprocess.run(
+        command, check=False, env=environment(settings), cwd=folder, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 
 
 @pytest.mark.parametrize("code", blocks("python"))
-def test_python_runs_and_prints(code: str, server_settings: Settings) -> None:
-    runs_and_prints([sys.executable, "-c", code], server_settings)
+def test_python_runs_and_prints(code: str, server_settings: Settings, tmp_path: Path) -> None:
+    runs_and_prints([sys.executable, "-c", code], server_settings, tmp_path)
 
 
 def test_cypher_finds_what_python_stored(server_settings: Settings) -> None:
@@ -53,8 +55,8 @@ def test_cypher_finds_what_python_stored(server_settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("script", blocks("sh"))
-def test_shell_scripts_run(script: str, server_settings: Settings) -> None:
-    runs_and_prints(["bash", "-euo", "pipefail", "-c", script], server_settings)
+def test_shell_scripts_run(script: str, server_settings: Settings, tmp_path: Path) -> None:
+    runs_and_prints(["bash", "-euo", "pipefail", "-c", script], server_settings, tmp_path)
 
 
 def commands() -> list[str]:
@@ -64,5 +66,5 @@ def commands() -> list[str]:
 
 
 @pytest.mark.parametrize("line", commands())
-def test_commands_run(line: str, server_settings: Settings) -> None:
-    runs_and_prints(["bash", "-c", line], server_settings)
+def test_commands_run(line: str, server_settings: Settings, tmp_path: Path) -> None:
+    runs_and_prints(["bash", "-c", line], server_settings, tmp_path)

@@ -72,9 +72,10 @@ def test_values_inside_nested_arguments_become_slots_and_equal_ones_share_a_name
     assert slot_names(draft.steps) == ["row", "user"]
 
 
-def test_long_values_and_secrets_are_never_shown() -> None:
+def test_long_values_are_cut_and_secrets_never_shown() -> None:
     draft = extract(run(call("login", user="ada", password="hunter2", note="x" * 500)))
-    assert draft.steps == ('login(user="ada", password={password}, note={note})',)
+    [step] = draft.steps
+    assert step.startswith('login(user="ada", password={password}, note="xxx') and len(step) < 180
     assert "hunter2" not in skill_content(draft)
     assert draft.slots["password"] == ()
 
