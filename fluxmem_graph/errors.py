@@ -15,7 +15,8 @@ FluxMemError
 ├── Conflict                the state forbids it (finished episode, undone operation)
 │   └── QuotaExceeded       the namespace would hold more memories than it may
 ├── EmbeddingError          the embedder failed
-└── LLMError                the language model failed or broke its schema
+├── LLMError                the language model failed or broke its schema
+└── BudgetExceeded          the next call of the language model would cost more than was allowed
 """
 
 
@@ -81,3 +82,7 @@ class EmbeddingError(FluxMemError):
 
 class LLMError(FluxMemError):
     """The language model failed, or its answer broke the schema after one repair turn."""
+
+
+class BudgetExceeded(FluxMemError):
+    """The next call of the language model would cost more than was allowed; it was not made."""

@@ -60,6 +60,20 @@ class StreamSettings(BaseModel):
     shortest: int = Field(6, ge=1, description="Steps before which no topic shift is looked for.")
 
 
+class GuardSettings(BaseModel):
+    """When a write is quarantined; the values of `benchmarks/guards/measure.py`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    enabled: bool = Field(True, description="Whether writes are guarded.")
+    drift: float = Field(
+        0.4,
+        ge=-1,
+        le=1,
+        description="Cosine to a memory's first version below which a rewriting went too far.",
+    )
+
+
 class ConsolidationSettings(BaseModel):
     """How episodes become skills (section 3.3)."""
 
@@ -99,7 +113,7 @@ class Settings(BaseSettings):
     )
     neo4j_database: str = Field("neo4j", validation_alias=AliasChoices("neo4j_database", "NEO4J_DATABASE"))
     pool_size: int = Field(50, ge=1, description="Most connections the driver opens.")
-    timeout_s: float = Field(60, gt=0, description="Longest a transaction, with its retries, may take.")
+    timeout_s: float = Field(60, gt=0, description="Longest a transaction may run, be retried, or wait.")
 
     home: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("fluxmem"),
@@ -119,6 +133,7 @@ class Settings(BaseSettings):
     embed_batch: int = Field(32, ge=1)
     retrieval: RetrievalSettings = RetrievalSettings()
     stream: StreamSettings = StreamSettings()
+    guards: GuardSettings = GuardSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     llm_model: str | None = Field(None, description="Model of the OpenAI-compatible endpoint; unset: no LLM.")
     openai_base_url: str | None = Field(
@@ -127,6 +142,9 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = Field(
         None, validation_alias=AliasChoices("openai_api_key", "OPENAI_API_KEY")
     )
+    max_llm_calls: int | None = Field(None, ge=0, description="Most requests to the LLM of one connection.")
+    max_llm_tokens: int | None = Field(None, ge=0, description="Most tokens of them, prompts included.")
+    log_format: Literal["text", "json"] = "text"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
 
     @cached_property

@@ -85,6 +85,7 @@ def print_report(report: "IngestReport", notes: "ReadNotes", as_json: bool) -> N
                 "run": report.run_id,
                 "created": report.created,
                 "unchanged": report.unchanged,
+                **({"quarantined": report.quarantined} if report.quarantined else {}),
                 "failed": len(report.failures),
                 "undated": len(report.undated),
                 "seconds": f"{report.seconds:.1f}",

@@ -11,9 +11,11 @@ import typer
 from fluxmem_cli import (
     consolidation,
     demo,
+    doctor,
     episodes,
     evaluation,
     ingest,
+    keeping,
     learning,
     log,
     memories,
@@ -21,6 +23,7 @@ from fluxmem_cli import (
     namespaces,
     past,
     procedures,
+    quarantine,
     retrieval,
     server,
     skills,
@@ -41,6 +44,9 @@ app = typer.Typer(
 )
 eval_app = typer.Typer(help="Measure the memory on data with known answers.", rich_markup_mode=None)
 episode_app = typer.Typer(help="One run of a task, step by step.", rich_markup_mode=None)
+quarantine_app = typer.Typer(
+    help="What the guards keep from being recalled, until you decide.", rich_markup_mode=None
+)
 skill_app = typer.Typer(help="Procedures made of episodes.", rich_markup_mode=None)
 procedures_app = typer.Typer(help="The procedures behind `CALL fluxmem.*`.", rich_markup_mode=None)
 
@@ -51,6 +57,7 @@ _commands: tuple[Callable[..., None], ...] = (
     *(streams.observe, streams.episodes),
     *(learning.feedback, learning.refine, learning.links, learning.explain),
     *(consolidation.consolidate, log.log, log.undo, moving.export, moving.replay, demo.demo),
+    *(doctor.doctor, keeping.backup, keeping.restore, keeping.reembed),
 )
 for _command in _commands:
     app.command()(_command)
@@ -58,6 +65,9 @@ for _command in (evaluation.retrieval, evaluation.refinement, evaluation.learnin
     eval_app.command()(_command)
 for _command in (episodes.start, episodes.step, episodes.end, episodes.show, streams.split, streams.merge):
     episode_app.command()(_command)
+quarantine_app.command("list")(quarantine.list_quarantined)
+quarantine_app.command("release")(quarantine.release)
+quarantine_app.command("drop")(quarantine.drop)
 skill_app.command("list")(skills.list_skills)
 for _command in (skills.show, skills.history, skills.diff, skills.approve, skills.retire, skills.rollback):
     skill_app.command()(_command)
@@ -71,6 +81,7 @@ app.add_typer(episode_app, name="episode")
 app.add_typer(skill_app, name="skill")
 app.add_typer(eval_app, name="eval")
 app.add_typer(procedures_app, name="procedures")
+app.add_typer(quarantine_app, name="quarantine")
 
 
 @app.callback(invoke_without_command=True)

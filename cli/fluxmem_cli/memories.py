@@ -14,7 +14,7 @@ from fluxmem_cli.options import (
     read_pairs,
     read_text,
 )
-from fluxmem_cli.output import print_json, print_pairs, print_table, to_json, to_plain
+from fluxmem_cli.output import note, print_json, print_pairs, print_table, to_json, to_plain
 
 if TYPE_CHECKING:
     from fluxmem_graph.types import Memory
@@ -31,6 +31,9 @@ def add(
     external_id: Annotated[str | None, typer.Option(help="Your own id, unique within the source.")] = None,
     time: Annotated[str | None, typer.Option(help="When, such as '8 May 2023, 1:56 pm'.")] = None,
     meta: MetaOption = None,
+    verified: Annotated[
+        bool, typer.Option("--verified", help="Vouch for it: what contradicts it is quarantined.")
+    ] = False,
     reason: ReasonOption = "",
     namespace: NamespaceOption = None,
     as_json: JsonOption = False,
@@ -51,8 +54,11 @@ def add(
             external_id=external_id,
             occurred_at=occurred_at,
             metadata=metadata,
+            verified=verified,
             reason=reason,
         )
+    if added.status == "quarantined":
+        note("it is quarantined; `fluxmem quarantine list` says why")
     print_json(added) if as_json else print(added.id)
 
 
@@ -85,6 +91,8 @@ def edit(
     content = read_text(text)
     with open_memory(namespace) as memory:
         edited = memory.update(memory_id, content, metadata=metadata, reason=reason)
+    if edited.status == "quarantined":
+        note("it is quarantined; `fluxmem quarantine list` says why")
     print_json(edited) if as_json else print(f"{edited.id} is now version {edited.version}")
 
 

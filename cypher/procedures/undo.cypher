@@ -26,13 +26,14 @@ OPTIONAL MATCH (memory)-[:SUPERSEDES]->(former:Memory)
 WITH operation, memory, touched, learned, reviewed, former, now, CASE
     WHEN operation.erased THEN 'its texts were erased'
     WHEN NOT learned AND NOT reviewed AND NOT operation.kind IN ['create', 'revive', 'source', 'update', 'delete', 'episode', 'step', 'end',
-      'split', 'merge'] THEN 'operations of kind ' + operation.kind + ' have no undo'
+      'split', 'merge', 'quarantine', 'verify', 'release', 'drop'] THEN 'operations of kind ' + operation.kind + ' have no undo'
     WHEN operation.undone THEN 'it is undone already'
     WHEN memory IS NULL OR operation.redacted THEN 'a text that it would bring back was erased'
     WHEN NOT learned AND operation.kind <> 'source' AND EXISTS {
       (operation)-[own:TOUCHED]->(:Memory)<-[theirs:TOUCHED]-(later:Operation)
       WHERE own.moved IS NULL AND theirs.moved IS NULL AND later.seq > operation.seq AND NOT coalesce(later.undone, false)
-        AND (later.kind IN ['create', 'revive', 'update', 'delete', 'episode', 'step', 'end', 'split', 'merge']
+        AND (later.kind IN ['create', 'revive', 'update', 'delete', 'episode', 'step', 'end', 'split', 'merge', 'quarantine',
+          'verify', 'release', 'drop']
         OR operation.kind IN ['episode', 'step'] AND later.kind IN ['feedback', 'expand', 'prune', 'reshape']) }
       THEN 'the memory has changed since; undo the later operations first'
     WHEN reviewed AND EXISTS { (operation)-[:TOUCHED]->(:Memory)<-[:TOUCHED]-(later:Operation)
@@ -202,14 +203,16 @@ CALL (operation, memory, touched, refused, now) {
 CALL (operation, memory, refused, now) {
   WITH * WHERE refused IS NULL
   MATCH (tenant:Namespace {name: $namespace})
-  SET memory.gaps = CASE operation.kind WHEN 'delete' THEN coalesce(memory.gaps, []) + [memory.recorded_to, now]
+  SET memory.gaps = CASE WHEN operation.kind IN ['delete', 'drop'] THEN coalesce(memory.gaps, []) + [memory.recorded_to, now]
     ELSE memory.gaps END
   SET memory.status = CASE
       WHEN operation.kind IN ['create', 'revive', 'episode'] THEN 'deleted'
-      WHEN operation.kind = 'delete' THEN split(operation.before, '"')[3]
+      WHEN operation.kind IN ['delete', 'quarantine', 'verify', 'release', 'drop'] THEN split(operation.before, '"')[3]
       ELSE memory.status END,
     memory.recorded_to = CASE WHEN operation.kind IN ['create', 'revive', 'episode'] THEN now
-      WHEN operation.kind = 'delete' THEN null ELSE memory.recorded_to END,
+      WHEN operation.kind IN ['delete', 'drop'] THEN null ELSE memory.recorded_to END,
+    memory.verified = CASE WHEN operation.kind = 'verify' THEN null ELSE memory.verified END,
+    memory.claim = CASE WHEN operation.kind = 'verify' THEN null ELSE memory.claim END,
     operation.undone = true, operation.undone_at = now, tenant.seq = tenant.seq + 1
   CREATE (undoing:Operation {
     namespace: $namespace, id: coalesce($newOperationId, randomUUID()), seq: tenant.seq, kind: 'undo',

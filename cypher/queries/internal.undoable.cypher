@@ -27,13 +27,14 @@ RETURN operation.id AS id, operation.seq AS seq, operation.kind AS kind, coalesc
     WHEN operation.kind = 'undo' THEN 'it is an undo itself'
     WHEN operation.kind IN ['feedback', 'expand', 'prune', 'reshape', 'source'] THEN null
     WHEN NOT operation.kind IN ['create', 'revive', 'update', 'delete', 'episode', 'step', 'end', 'split', 'merge',
-      'skill', 'approve', 'rollback', 'retire']
+      'skill', 'approve', 'rollback', 'retire', 'quarantine', 'verify', 'release', 'drop']
       THEN 'operations of kind ' + operation.kind + ' have no undo'
     WHEN EXISTS {
       (operation)-[own:TOUCHED]->(:Memory)<-[theirs:TOUCHED]-(later:Operation)
       WHERE own.moved IS NULL AND theirs.moved IS NULL AND later.seq > operation.seq AND NOT coalesce(later.undone, false)
         AND (later.seq > $lastSeq OR $runId IS NOT NULL AND coalesce(later.run_id, '') <> $runId)
-        AND (later.kind IN ['create', 'revive', 'update', 'delete', 'episode', 'step', 'end', 'split', 'merge']
+        AND (later.kind IN ['create', 'revive', 'update', 'delete', 'episode', 'step', 'end', 'split', 'merge', 'quarantine',
+          'verify', 'release', 'drop']
           OR operation.kind IN ['skill', 'approve', 'rollback', 'retire'] AND later.kind IN ['skill', 'approve', 'rollback', 'retire']
           OR operation.kind IN ['episode', 'step'] AND later.kind IN ['feedback', 'expand', 'prune', 'reshape']) }
       THEN 'the memory has changed since; undo the later operations first'

@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 from fluxmem_graph.client.connecting import connect_database
+from fluxmem_graph.client.metering import MeteredEmbedder, MeteredLLM
 from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.graph.database import Database
 from fluxmem_graph.graph.schema import SchemaState
@@ -48,9 +49,10 @@ class Connected:
         ConfigurationError, ServerError, Unavailable, UnsupportedServer, SchemaMismatch or EmbedderMismatch.
         """
         settings = load_settings(**{**(dict(settings) if settings else {}), **overrides})
-        embedder = embedder or load_embedder(settings)
-        database, schema = connect_database(settings, embedder)
-        return cls(database, schema, embedder, llm or load_llm(settings), settings, actor)
+        metered = MeteredEmbedder(embedder or load_embedder(settings))
+        database, schema = connect_database(settings, metered)
+        model = llm or load_llm(settings)
+        return cls(database, schema, metered, MeteredLLM(model) if model else None, settings, actor)
 
     def __enter__(self) -> Self:
         return self

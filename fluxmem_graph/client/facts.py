@@ -7,6 +7,7 @@ from typing import Any
 
 from fluxmem_graph.client.base import Connected
 from fluxmem_graph.ingest import Item
+from fluxmem_graph.operations.guards import Guard
 from fluxmem_graph.operations.ingesting import Ingest, Progress
 from fluxmem_graph.operations.memories import Memories
 from fluxmem_graph.types import (
@@ -22,7 +23,8 @@ class Facts(Connected):
 
     @cached_property
     def _memories(self) -> Memories:
-        return Memories(self.database, self.embedder, self.namespace, self.actor)
+        guard = Guard(self.settings.guards)
+        return Memories(self.database, self.embedder, self.namespace, self.actor, guard)
 
     def add(
         self,
@@ -35,16 +37,18 @@ class Facts(Connected):
         occurred_at: datetime | None = None,
         session: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        verified: bool = False,
         reason: str = "",
     ) -> Memory:
         """Store one memory and return it; the same fact again returns the one that is there.
 
+        A `verified` one is vouched for: later texts that contradict it are quarantined.
         Raises InvalidInput before anything is written.
         """
         new = NewMemory(
             content, external_id, source, speaker, title, occurred_at, metadata or {}, session
         )  # fmt: skip
-        return self._memories.add([new], reason=reason)[0]
+        return self._memories.add([new], verified=verified, reason=reason)[0]
 
     def add_many(self, memories: Sequence[NewMemory], *, reason: str = "") -> list[Memory]:
         """Store memories in one transaction and return them in order. Raises InvalidInput."""
@@ -52,7 +56,8 @@ class Facts(Connected):
 
     def ingest(self, items: Iterable[Item], progress: Progress | None = None) -> IngestReport:
         """Store a stream of memories and episodes in batches; safe to repeat and to resume."""
-        return Ingest(self.database, self.embedder, self.namespace, self.actor).run(items, progress)
+        guard = Guard(self.settings.guards)
+        return Ingest(self.database, self.embedder, self.namespace, self.actor, guard).run(items, progress)
 
     def get(self, memory_id: str) -> Memory:
         """Return one memory of any layer and status. Raises NotFound."""

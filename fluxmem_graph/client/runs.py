@@ -8,6 +8,7 @@ from typing import Any
 from fluxmem_graph.client.base import Connected
 from fluxmem_graph.operations.boundaries import Boundaries
 from fluxmem_graph.operations.episodes import Episodes
+from fluxmem_graph.operations.guards import Guard
 from fluxmem_graph.operations.learning import Learning
 from fluxmem_graph.operations.rows import new_id
 from fluxmem_graph.retrieval.context import Context, build_context
@@ -46,13 +47,26 @@ class Runs(Connected):
     @cached_property
     def _streams(self) -> Streams:
         return Streams(
-            self.database, self.embedder, self.namespace, self.actor, self._episodes, self.settings.stream
+            self.database,
+            self.embedder,
+            self.namespace,
+            self.actor,
+            self._episodes,
+            self.settings.stream,
+            Guard(self.settings.guards),
         )
 
     @cached_property
     def formation(self) -> Formation:
         """Stage I, for callers that embed queries themselves."""
-        return Formation(self.database, self.embedder, self.llm, self.namespace, self.settings.retrieval)
+        return Formation(
+            self.database,
+            self.embedder,
+            self.llm,
+            self.namespace,
+            self.settings.retrieval,
+            self.schema.exchanging,
+        )
 
     def search(
         self, query: str, *, top_k: int = 10, where: Mapping[str, Any] | None = None

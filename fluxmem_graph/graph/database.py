@@ -8,6 +8,7 @@ import neo4j
 from neo4j.exceptions import (
     AuthError,
     ClientError,
+    ConnectionAcquisitionTimeoutError,
     ConstraintError,
     DriverError,
     Neo4jError,
@@ -21,13 +22,25 @@ from neo4j.exceptions import (
 from neo4j.time import DateTime
 from neo4j.vector import Vector
 
-from fluxmem_graph.errors import ConfigurationError, Conflict, DatabaseError, InvalidInput, Unavailable
+from fluxmem_graph import telemetry
+from fluxmem_graph.errors import (
+    ConfigurationError,
+    Conflict,
+    DatabaseError,
+    EmbedderMismatch,
+    InvalidInput,
+    Unavailable,
+)
 from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.statements import Statement, load_catalogue
 
 Row = dict[str, Any]
 Call = tuple[str, Mapping[str, Any]]
 """A statement of the catalogue by name, and its arguments."""
+
+
+_TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOut"
+_SYSTEM = {"db.system.name": "neo4j"}
 
 
 class _NothingMatched(Exception):
@@ -46,6 +59,7 @@ class Database:
     ) -> None:
         self.uri = uri
         self.database = database
+        self.timeout_s = timeout_s
         self.catalogue = load_catalogue()
         with _our_errors(uri):
             self._driver = neo4j.GraphDatabase.driver(
@@ -76,14 +90,17 @@ class Database:
 
     def _execute(self, statement: Statement, parameters: Mapping[str, Any]) -> list[Row]:
         routing = neo4j.RoutingControl.READ if statement.mode == "READ" else neo4j.RoutingControl.WRITE
-        with _our_errors(self.uri):
-            return self._driver.execute_query(
-                statement.body,
+        with telemetry.span(statement.name, _SYSTEM) as seen, _our_errors(self.uri):
+            rows: list[Row] = self._driver.execute_query(
+                # The server ends it too: a retry limit alone would let one statement run for ever.
+                neo4j.Query(statement.body, timeout=self.timeout_s),
                 parameters_=dict(parameters),
                 routing_=routing,
                 database_=self.database,
                 result_transformer_=_rows,
             )
+            seen["db.response.returned_rows"] = len(rows)
+            return rows
 
     def together(self, calls: Sequence[Call]) -> list[list[Row]]:
         """Run statements of the catalogue in one transaction, in order, and return the rows of each.
@@ -93,6 +110,7 @@ class Database:
         prepared = [(self.catalogue[name], arguments) for name, arguments in calls]
         bodies = [(statement.body, statement.bind(**arguments)) for statement, arguments in prepared]
 
+        @neo4j.unit_of_work(timeout=self.timeout_s)
         def work(transaction: neo4j.ManagedTransaction) -> list[list[Row]]:
             found = []
             for body, parameters in bodies:
@@ -103,14 +121,25 @@ class Database:
             return found
 
         try:
-            with _our_errors(self.uri), self._session() as session:
+            names = {"fluxmem.statements": " ".join(name for name, _ in calls)}
+            with (
+                telemetry.span("fluxmem.together", _SYSTEM | names),
+                _our_errors(self.uri),
+                self._session() as session,
+            ):
                 return session.execute_write(work)
         except _NothingMatched:
             return []
 
-    def apply(self, statements: Sequence[str], **parameters: Any) -> None:
-        """Run schema commands one by one, each in a transaction of its own."""
+    def apply(self, statements: Sequence[str], *, at_once: bool = False, **parameters: Any) -> None:
+        """Run schema commands one by one, each in a transaction of its own, or all `at_once` in one."""
         with _our_errors(self.uri), self._session() as session:
+            if at_once:
+                with session.begin_transaction() as transaction:
+                    for text in statements:
+                        transaction.run(text, parameters).consume()
+                    transaction.commit()
+                return
             for text in statements:
                 session.run(text, parameters).consume()
 
@@ -173,7 +202,19 @@ def _our_errors(uri: str) -> Iterator[None]:
         ) from error
     except TransientError as error:
         raise Unavailable(f"Neo4j at {uri} is too busy; try again: {error.message}") from error
+    except ConnectionAcquisitionTimeoutError as error:
+        raise Unavailable(
+            f"all connections to {uri} are in use; raise FLUXMEM_POOL_SIZE, or call from fewer threads"
+        ) from error
     except ClientError as error:
+        if (error.code or "").startswith(_TIMED_OUT):
+            raise Unavailable(
+                f"Neo4j at {uri} took back a statement that took too long; raise FLUXMEM_TIMEOUT_S"
+            ) from error
+        if "dimensionality" in (error.message or ""):
+            raise EmbedderMismatch(
+                "the database's vectors were changed since this connection was opened; connect again"
+            ) from error
         raise DatabaseError(f"Neo4j refused a statement: {error.message}") from error
     except (Neo4jError, DriverError) as error:
         raise DatabaseError(f"Neo4j failed: {error}") from error

@@ -1,6 +1,7 @@
 """Choosing a language model by its settings."""
 
 from fluxmem_graph.errors import ConfigurationError
+from fluxmem_graph.llm.budget import Budget
 from fluxmem_graph.llm.remote import OpenAILLM
 from fluxmem_graph.protocols import LLM
 from fluxmem_graph.settings import Settings
@@ -22,4 +23,5 @@ def load_llm(settings: Settings) -> LLM | None:
         base_url=settings.openai_base_url,
         api_key=settings.openai_api_key,
         timeout_s=settings.timeout_s,
+        budget=Budget(settings.max_llm_calls, settings.max_llm_tokens),
     )

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from fluxmem_graph.errors import LLMError
+from fluxmem_graph.llm.budget import Budget
 from fluxmem_graph.llm.structured import Messages, ask_structured, schema_text
 from fluxmem_graph.protocols import ModelT
 
@@ -23,12 +24,14 @@ class OpenAILLM:
         base_url: str | None = None,
         api_key: SecretStr | None = None,
         timeout_s: float = 60,
+        budget: Budget | None = None,
     ) -> None:
         self._model = model
         self._base_url = base_url
         # Endpoints of one's own often want no key, but the client refuses to start without one.
         self._api_key = api_key or SecretStr("unused")
         self._timeout_s = timeout_s
+        self._budget = budget or Budget()
         self._format = 0
         self._usage = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
         self._counting = threading.Lock()
@@ -76,15 +79,18 @@ class OpenAILLM:
         raise self._failed(refusal) from refusal
 
     def _request(self, messages: Messages, schema: type[BaseModel], style: str) -> str:
-        with self._counting:
-            self._usage["calls"] += 1
         if style != "json_schema":
             head, *rest = messages
             messages = [{**head, "content": f"{head['content']}\n\n{schema_text(schema)}"}, *rest]
+        room = self._budget.admit(messages)
+        limit = {} if room is None else {"max_tokens": room}
+        with self._counting:
+            self._usage["calls"] += 1
         answer = self._client.chat.completions.create(
-            model=self._model, messages=messages, temperature=0, **_response_format(schema, style)
+            model=self._model, messages=messages, temperature=0, **limit, **_response_format(schema, style)
         )
         if answer.usage is not None:
+            self._budget.spend(answer.usage.prompt_tokens + answer.usage.completion_tokens)
             with self._counting:
                 self._usage["prompt_tokens"] += answer.usage.prompt_tokens
                 self._usage["completion_tokens"] += answer.usage.completion_tokens

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fluxmem_graph.errors import InvalidInput
-from fluxmem_graph.graph.database import Database, vectors
+from fluxmem_graph.graph.database import Call, Database, vectors
 from fluxmem_graph.ingest import Item
 from fluxmem_graph.operations.embedded import embed_episodes, embed_memories
+from fluxmem_graph.operations.guards import Guard, written
 from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import cleaned, episode_row, memory_after, memory_row, new_id
 from fluxmem_graph.protocols import Embedder
@@ -40,6 +41,7 @@ class Ingest:
     embedder: Embedder
     namespace: str
     actor: str
+    guard: Guard = field(default_factory=Guard)
     run_id: str = field(default_factory=new_id)
     report: IngestReport = field(default_factory=IngestReport)
     _speakers: frozenset[str] = frozenset()
@@ -149,18 +151,20 @@ class Ingest:
     def _write(self, batch: _Batch) -> None:
         if not batch.rows:
             return
-        stored = self.database.run(
-            batch.statement,
-            namespace=self.namespace,
-            actor=self.actor,
-            reason="ingest",
-            runId=self.run_id,
-            **{batch.argument: batch.rows},
-            **({"revive": False} if batch.argument == "memories" else {}),
-        )
-        if not stored:
+        facts = batch.argument == "memories"
+        looked_at = [written(row["operation_id"], row["content"]) for row in batch.rows]
+        if not facts:
+            # Of a run only its text is looked at: it claims nothing.
+            looked_at = [item | {"claim": None} for item in looked_at if item["why"]]
+        store = {batch.argument: batch.rows, "reason": "ingest", **({"revive": False} if facts else {})}
+        shared = {"namespace": self.namespace, "actor": self.actor, "runId": self.run_id}
+        calls: list[Call] = [(batch.statement, store), *self.guard.calls(looked_at)]
+        done = self.database.together([(name, {**shared, **given}) for name, given in calls])
+        if not done:
             check_room(self.database, self.namespace, len(batch.rows))
+        stored, *guarded = done
         created = sum(row["created"] for row in stored)
+        self.report.quarantined += sum(len(rows[0]["quarantined"]) for rows in guarded)
         self.report.created += created
         self.report.unchanged += len(batch.rows) - created
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, NotFound
-from fluxmem_graph.graph.database import Database, vectors
+from fluxmem_graph.graph.database import Call, Database, Row, vectors
 from fluxmem_graph.ingest.values import clean_text, content_hash, encode_metadata, memory_key, metadata_tag
 from fluxmem_graph.operations.embedded import embed_memories
+from fluxmem_graph.operations.guards import Guard, verifying, written
 from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import (
     caption,
@@ -31,11 +32,13 @@ class Memories:
     embedder: Embedder
     namespace: str
     actor: str
+    guard: Guard = field(default_factory=Guard)
 
-    def add(self, memories: Sequence[NewMemory], *, reason: str = "") -> list[Memory]:
+    def add(self, memories: Sequence[NewMemory], *, verified: bool = False, reason: str = "") -> list[Memory]:
         """Store memories and return them in order; one that exists already is returned as it is.
 
-        Raises InvalidInput before anything is written.
+        `verified` ones are not guarded: what contradicts them later is. Raises InvalidInput before anything
+        is written.
         """
         memories = [cleaned(memory) for memory in memories]
         rows = [memory_row(memory) for memory in memories]
@@ -44,11 +47,16 @@ class Memories:
         matrix = embed_memories(self.embedder, memories)
         for row, vector in zip(rows, vectors(matrix), strict=True):
             row |= {"embedding": vector, "embedding_model": self.embedder.name}
-        stored = self.database.run(
-            "fluxmem.create", namespace=self.namespace, memories=rows, actor=self.actor, reason=reason
-        )
-        if not stored:
+        calls: list[Call] = [("fluxmem.create", {"memories": rows, "reason": reason})]
+        if verified:
+            items = [verifying(row["key"], row["content"]) for row in rows]
+            calls.append(("fluxmem.internal.verify", {"items": items, "reason": reason}))
+        else:
+            calls += self.guard.calls([written(row["operation_id"], row["content"]) for row in rows])
+        done = self._together(calls)
+        if not done:
             check_room(self.database, self.namespace, len(rows))
+        stored = done[0]
         id_of = {row["key"]: row["id"] for row in stored}
         found = {memory.id: memory for memory in self.read(list(id_of.values()))}
         return [found[id_of[row["key"]]] for row in rows]
@@ -89,7 +97,18 @@ class Memories:
         former = self.get(memory_id)
         if former.layer is not Layer.SEMANTIC:
             raise Conflict(f"memory {memory_id} is {former.layer}; only facts can be edited")
-        text = clean_text(content)
+        call = self.updating(former, clean_text(content), metadata=metadata, reason=reason)
+        operation_id = call[1]["change"]["operation_id"]
+        if not self._together([call, *self.guard.calls([written(operation_id, call[1]["content"])])]):
+            raise Conflict(
+                f"memory {memory_id} is {self.get(memory_id).status}; only retrievable memories can be edited"
+            )
+        return self.get(memory_id)
+
+    def updating(
+        self, former: Memory, text: str, *, metadata: Mapping[str, Any] | None = None, reason: str
+    ) -> Call:
+        """Return the call that replaces a fact's content. Raises InvalidInput."""
         title = None if former.name == caption(former.content) else former.name
         changed = NewMemory(text, speaker=former.speaker, title=title, occurred_at=former.occurred_at)
         names = entity_rows(changed, frozenset())
@@ -109,20 +128,8 @@ class Memories:
             "embedding": vectors(embed_memories(self.embedder, [changed]))[0],
             "embedding_model": self.embedder.name,
         }
-        updated = self.database.run(
-            "fluxmem.update",
-            namespace=self.namespace,
-            id=memory_id,
-            content=text,
-            change=change,
-            actor=self.actor,
-            reason=reason,
-        )
-        if not updated:
-            raise Conflict(
-                f"memory {memory_id} is {self.get(memory_id).status}; only retrievable memories can be edited"
-            )
-        return self.get(memory_id)
+        arguments = {"id": former.id, "content": text, "change": change, "reason": reason}
+        return "fluxmem.update", {"namespace": self.namespace, "actor": self.actor, **arguments}
 
     def delete(self, memory_id: str, *, reason: str = "") -> None:
         """Take a memory out of retrieval; undo brings it back. Raises NotFound or Conflict."""
@@ -136,6 +143,10 @@ class Memories:
         )
         if not deleted:
             raise Conflict(f"memory {memory_id} is {self.get(memory_id).status} already")
+
+    def _together(self, calls: Sequence[Call]) -> list[list[Row]]:
+        shared = {"namespace": self.namespace, "actor": self.actor}
+        return self.database.together([(name, {**shared, **arguments}) for name, arguments in calls])
 
     def _missing(self, memory_id: str) -> NotFound:
         if not memory_id:

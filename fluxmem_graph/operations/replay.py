@@ -90,6 +90,16 @@ def _review(_: Logged, after: dict[str, Any]) -> Arguments:
     return _kept(after, "id", "verdict")
 
 
+def _quarantine(operation: Logged, after: dict[str, Any]) -> Arguments:
+    found = {"operation_id": after["operation"], "new_id": operation.id, "reason": operation.reason}
+    # What was objected to is known: no vectors are compared again.
+    return {"items": [{**found, "why": None, "claim": None, "values": []}], "drift": -2.0}
+
+
+def _verify(operation: Logged, after: dict[str, Any]) -> Arguments:
+    return {"items": [{**after, "operation_id": operation.id, "after": operation.text}]}
+
+
 def _kept(after: Arguments, *names: str) -> dict[str, Any]:
     return {name: after[name] for name in names if after.get(name) is not None}
 
@@ -133,6 +143,10 @@ KINDS: dict[str, Again] = {
     "approve": ("fluxmem.reviewSkill", _review),
     "rollback": ("fluxmem.reviewSkill", _review),
     "retire": ("fluxmem.reviewSkill", _review),
+    "quarantine": ("fluxmem.internal.guard", _quarantine),
+    "verify": ("fluxmem.internal.verify", _verify),
+    "release": ("fluxmem.release", lambda o, _: {"id": o.memory}),
+    "drop": ("fluxmem.drop", lambda o, _: {"id": o.memory}),
 }
 
 

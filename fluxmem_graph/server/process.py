@@ -90,16 +90,24 @@ class EmbeddedServer:
         self._settings = settings
         self._profile = Profile(settings.profile_home.expanduser().absolute())
 
-    def start(self, progress: Progress | None = None) -> ServerStatus:
+    @property
+    def profile(self) -> Profile:
+        """The server's files."""
+        return self._profile
+
+    def start(self, progress: Progress | None = None, *, trying: bool = False) -> ServerStatus:
         """Start the server unless it runs, and wait until it answers.
 
-        A running one whose procedures are older than the statement files is restarted. Raises ServerError
+        A running one whose procedures are older than the statement files is restarted. Data that a restore
+        set aside and never forgot is put back first, unless `trying` the restored data. Raises ServerError
         and JavaNotFound.
         """
         tell = progress or (lambda _: None)
         self._profile.create()
         with self._lock(tell):
             running = self._running()
+            if running is None and not trying:
+                self._profile.put_back()
             if running is None:
                 require_disk_space(self._profile.home)
             java = find_java(self._settings)
@@ -128,6 +136,22 @@ class EmbeddedServer:
             elif state := self._profile.read_state():
                 self._profile.write_state(ServerState(state.ports, None, state.plugin, state.java))
             return running is not None
+
+    @contextmanager
+    def stopped(self, progress: Progress) -> Iterator[None]:
+        """Keep the server down, and start it again at the end if it ran. Raises ServerError."""
+        ran = False
+        try:
+            with self._lock(progress):
+                running = self._running()
+                if running is not None:
+                    progress("stopping the server")
+                    ran = True
+                    self._stop(running[1])
+                yield
+        finally:
+            if ran:
+                self.start(progress)
 
     def status(self) -> ServerStatus:
         """Return what is known of the server without touching it."""

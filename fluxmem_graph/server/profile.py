@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import socket
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -17,6 +18,8 @@ HOST: Final = "127.0.0.1"
 USER: Final = "neo4j"
 BOLT_PORT: Final = 7687
 HTTP_PORT: Final = 7474
+DATA: Final = "data"
+PASSWORD: Final = "password"
 
 _PORTS_TRIED: Final = 100
 _HASH_ROUNDS: Final = 1024
@@ -98,7 +101,7 @@ class Profile:
     @property
     def password_file(self) -> Path:
         """Readable by its owner only."""
-        return self.home / "password"
+        return self.home / PASSWORD
 
     @property
     def _state_file(self) -> Path:
@@ -108,12 +111,40 @@ class Profile:
         """Create the folders, readable by their owner only. Raises ServerError."""
         try:
             self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-            for folder in (self.conf, self.plugins, self.console_log.parent, self.home / "data"):
+            for folder in (self.conf, self.plugins, self.console_log.parent, self.home / DATA):
                 folder.mkdir(exist_ok=True)
         except OSError as error:
             raise ServerError(
                 f"can't create {self.home}: {error}; set FLUXMEM_HOME to another folder"
             ) from error
+
+    def set_aside(self) -> None:
+        """Move data and password away until `forget_former`; until then `put_back` brings them back."""
+        # The password first: data without its password would be taken for lost.
+        for name in (PASSWORD, DATA):
+            if (self.home / name).exists():
+                (self.home / name).replace(self._former(name))
+
+    def put_back(self) -> None:
+        """Undo `set_aside`, also one that a crash has left half done."""
+        for name in (DATA, PASSWORD):
+            former, now = self._former(name), self.home / name
+            if former.exists():
+                if now.is_dir():
+                    shutil.rmtree(now)
+                former.replace(now)
+
+    def forget_former(self) -> None:
+        """Delete what was set aside."""
+        # Away from its name first: half of it must not be put back.
+        for name in (DATA, PASSWORD):
+            if self._former(name).exists():
+                self._former(name).replace(self.home / f"{name}.forgotten")
+        shutil.rmtree(self.home / f"{DATA}.forgotten", ignore_errors=True)
+        (self.home / f"{PASSWORD}.forgotten").unlink(missing_ok=True)
+
+    def _former(self, name: str) -> Path:
+        return self.home / f"{name}.before-restore"
 
     def write_configuration(self, settings: Settings, ports: Ports) -> None:
         """Write `conf/neo4j.conf`."""

@@ -4,12 +4,12 @@ Two round trips: the candidates; then, once they are scored and verified here, t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fluxmem_graph.errors import InvalidInput, LLMError
+from fluxmem_graph.errors import EmbedderMismatch, InvalidInput, LLMError
 from fluxmem_graph.graph.database import Database, Row, vectors
 from fluxmem_graph.ingest.values import check_text, decode_metadata, metadata_tag
 from fluxmem_graph.protocols import LLM, Embedder
@@ -21,6 +21,7 @@ from fluxmem_graph.types import Activation, Hit, Layer, Signals
 
 # Verification reads texts: only as many as one call can hold.
 VERIFIED_CANDIDATES = 30
+EXCHANGING = "`fluxmem reembed` is exchanging the vectors; words and links answer alone until it is done"
 CANDIDATE_COLUMNS = (
     "ids", "cosines", "texts", "speakers", "sessions", "named", "before", "learned", "ways"
 )  # fmt: skip
@@ -61,6 +62,8 @@ class Formation:
     llm: LLM | None
     namespace: str
     settings: RetrievalSettings
+    exchanging: bool = False
+    """Whether the vectors are being exchanged, so that words and links answer alone."""
 
     def activate(
         self,
@@ -76,10 +79,18 @@ class Formation:
         `hidden` facts stay out; `candidates` are skills that wait for review.
         """
         query = check_text(query)
+        asked: dict[str, Any] = {"top_k": top_k, "where": where, "hidden": hidden, "candidates": candidates}
+        if self.exchanging:
+            return self._by_words(query, EXCHANGING, asked)
         vector = vectors(self.embedder.embed([query]))[0]
-        return self.activate_vector(
-            query, vector, top_k=top_k, where=where, hidden=hidden, candidates=candidates
-        )
+        try:
+            return self.activate_vector(query, vector, **asked)
+        except EmbedderMismatch as error:
+            return self._by_words(query, str(error), asked)
+
+    def _by_words(self, query: str, why: str, asked: Mapping[str, Any]) -> Activation:
+        found = self.activate_vector(query, None, **asked)
+        return replace(found, signals={**found.signals, "dense": f"off: {why}"})
 
     def activate_vector(
         self,

@@ -1,7 +1,7 @@
 """Streams of messages in which nobody declares tasks: episodes open and close by themselves."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from fluxmem_graph.graph.database import Call, Database, Row, vectors
 from fluxmem_graph.ingest.values import memory_key
 from fluxmem_graph.operations.embedded import embed_memories
 from fluxmem_graph.operations.episodes import Episodes
+from fluxmem_graph.operations.guards import Guard, written
 from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import (
     caption,
@@ -68,6 +69,7 @@ class Streams:
     actor: str
     episodes: Episodes
     settings: StreamSettings
+    guard: Guard = field(default_factory=Guard)
 
     def observe(self, message: NewMemory, *, mark: bool = False) -> Observed:
         """Store a message of the stream named by its source, as a fact and as a step of the open episode.
@@ -128,11 +130,15 @@ class Streams:
         if closed is not None:
             calls.append(self.episodes.ending(closed))
         calls.append(("fluxmem.create", {"memories": [fact], "reason": "observed"}))
+        looked_at = written(fact["operation_id"], message.content)
+        calls += self.guard.calls([looked_at])
         if why or episode_id is None:
             # The task is what the first message says: without a model nobody knows it better.
-            new = NewEpisode(
-                caption(message.content), (), source=message.source, metadata={"stream": message.source}
+            # A text that is quarantined must not come back as one.
+            task = (
+                "a message" if self.guard.settings.enabled and looked_at["why"] else caption(message.content)
             )
+            new = NewEpisode(task, (), source=message.source, metadata={"stream": message.source})
             episode = episode_row(new, running=True)
             episode_id = str(episode["id"])
             calls.append(("fluxmem.createEpisodes", {"episodes": [episode], "reason": why}))

@@ -1,5 +1,6 @@
 """The values that cross the public interface: plain, frozen dataclasses."""
 
+from fluxmem_graph.types.keeping import Check, Diagnosis, Quarantined, Reembedded
 from fluxmem_graph.types.learning import (
     Blame,
     Link,
@@ -41,7 +42,9 @@ __all__ = [
     "Blame",
     "Boundary",
     "Change",
+    "Check",
     "Consolidation",
+    "Diagnosis",
     "EpisodeSummary",
     "Erased",
     "Evidence",
@@ -63,6 +66,8 @@ __all__ = [
     "Outcome",
     "PastVersion",
     "Placed",
+    "Quarantined",
+    "Reembedded",
     "Refined",
     "Refinement",
     "Replayed",

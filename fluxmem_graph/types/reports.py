@@ -93,12 +93,14 @@ class Failure:
 class IngestReport:
     """What an ingest did; `created + unchanged + len(failures)` is what was submitted.
 
-    `run_id` is in every operation that it logged.
+    `run_id` is in every operation that it logged; `quarantined` counts those of the created that a guard
+    keeps from being recalled.
     """
 
     run_id: str = ""
     created: int = 0
     unchanged: int = 0
+    quarantined: int = 0
     failures: list[Failure] = field(default_factory=list)
     undated: list[Failure] = field(default_factory=list)
     seconds: float = 0.0

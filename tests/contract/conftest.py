@@ -13,7 +13,7 @@ from fluxmem_graph.statements import load_catalogue
 from tests.contract.samples import vector
 
 SMALL_GRAPH = """CYPHER 25
-CREATE (:Namespace {namespace: $tenant, name: $tenant, id: $tenant + '-namespace', key: $key, seq: 4,
+CREATE (:Namespace {namespace: $tenant, name: $tenant, id: $tenant + '-namespace', key: $key, seq: 5,
   lease_owner: $tenant + '-owner'})
 CREATE (source:Source {namespace: $tenant, id: $tenant + '-source', uri: $tenant + '-file'})
 CREATE (entity:Entity {namespace: $tenant, id: $tenant + '-entity', key: 'ada', name: 'Ada ' + $tenant})
@@ -41,6 +41,11 @@ CALL () {
     observation: $tenant + ' is done', action: ''})
   CREATE (seen)-[:NEXT]->(done)
 }
+CREATE (held:Memory:Semantic {namespace: $tenant, id: $tenant + '-memory-5', key: $tenant + '-key-5',
+  namespace_key: $key, layer: 'semantic', status: 'quarantined', version: 1, name: 'held',
+  content: $tenant + ' held', recorded_from: $now, metadata: '{}', tags: []})
+CREATE (:Operation {namespace: $tenant, id: $tenant + '-operation-5', seq: 5, kind: 'quarantine',
+  actor: 'test', reason: $tenant + ' reason', at: $now})-[:TOUCHED]->(held)
 WITH *
 UNWIND range(1, 4) AS n
 CREATE (m:Memory:Semantic {namespace: $tenant, id: $tenant + '-memory-' + n, key: $tenant + '-key-' + n,

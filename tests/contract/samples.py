@@ -56,6 +56,8 @@ def by_hand(tenant: str) -> dict[str, dict[str, Any]]:
                 {"id": memory_id(tenant, 2), "gain": 0.25},
             ]
         },
+        "fluxmem.drop": {"id": memory_id(tenant, 5)},
+        "fluxmem.release": {"id": memory_id(tenant, 5)},
         "fluxmem.reshape": {"sources": [memory_id(tenant, 1)], "rewriting": {"content": f"{tenant} fact"}},
         "fluxmem.spread": {"ids": [memory_id(tenant, 1), memory_id(tenant, 3)], "scores": [0.9, 0.2]},
     }

@@ -17,10 +17,16 @@ STATEMENTS = (*PROCEDURES, *CATALOGUE.queries)
 
 # The statements that may see more than one tenant; each name here is a decision.
 GLOBAL = {
+    "fluxmem.internal.checkIdentity",
     "fluxmem.internal.components",
+    "fluxmem.internal.fixIdentity",
+    "fluxmem.internal.indexes",
     "fluxmem.internal.namespaces",
+    "fluxmem.internal.published",
+    "fluxmem.internal.recordEmbedder",
     "fluxmem.internal.recordSchema",
     "fluxmem.internal.schema",
+    "fluxmem.internal.tenants",
 }
 
 

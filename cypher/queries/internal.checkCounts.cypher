@@ -1,0 +1,21 @@
+// fluxmem.internal.checkCounts(namespace :: STRING) :: (submitted :: INTEGER, stored :: INTEGER)
+//
+// How many facts the log says were stored, and how many there are.
+//
+// Former versions and rewritings are made from facts, and entries that an erasure emptied count no more.
+//
+// mode: READ
+CYPHER 25
+CALL () {
+  MATCH (operation:Operation)
+  WHERE operation.namespace = $namespace AND operation.seq IS NOT NULL AND operation.kind = 'create'
+    AND (operation.after IS NOT NULL OR EXISTS { (operation)-[:TOUCHED]->() })
+  RETURN count(*) AS submitted
+}
+CALL () {
+  MATCH (memory:Memory)
+  WHERE memory.namespace = $namespace AND memory.id IS NOT NULL AND memory.layer = 'semantic'
+    AND memory.status <> 'superseded' AND NOT EXISTS { (memory)-[:RESHAPES]->() }
+  RETURN count(*) AS stored
+}
+RETURN submitted, stored

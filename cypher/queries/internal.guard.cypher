@@ -1,0 +1,52 @@
+// fluxmem.internal.guard(namespace :: STRING, items :: LIST<MAP>, drift :: FLOAT, actor = driver :: STRING, runId = null :: STRING) :: (quarantined :: LIST<STRING>)
+//
+// Quarantine what the operations of this transaction stored and a guard objects to; always one row.
+//
+// `items` are maps of operation_id (the one that stored it), why (what a rule has found, or null), claim and values
+// (what the text claims), new_id (of the operation logged here) and, from a log, the reason. Beside the rules: a text that contradicts a
+// verified memory, and one whose cosine to its memory's first version is below `drift`: after more than one
+// rewriting, since a single one may be a correction, and of more than three words, which vectors compare badly.
+//
+// mode: WRITE
+CYPHER 25
+CALL () {
+  UNWIND $items AS item
+  MATCH (operation:Operation {namespace: $namespace, id: item.operation_id})-[:TOUCHED]->(memory:Memory)
+  WHERE memory.status IN ['active', 'local']
+  OPTIONAL MATCH (first:Memory {namespace: $namespace, id: memory.id + '@1'})
+    WHERE operation.kind = 'update' AND memory.version > 2 AND size(split(first.content, ' ')) > 3
+      AND size(split(memory.content, ' ')) > 3 AND first.embedding IS NOT NULL AND size(first.embedding) = size(memory.embedding)
+  WITH item, memory, 2 * vector.similarity.cosine(first.embedding, memory.embedding) - 1 AS cosine,
+    head(COLLECT {
+      MATCH (verified:Memory {namespace: $namespace, claim: item.claim})
+      WHERE verified.status = 'active' AND size([place IN range(0, size(item.values) - 1)
+        WHERE item.values[place] <> verified.claim_values[place]]) = 1
+      RETURN verified.id ORDER BY verified.id
+    }) AS verified
+  WITH item, memory, coalesce(item.reason,
+      CASE WHEN item.why <> '' THEN 'reads like instructions: ' + item.why END,
+      'contradicts the verified memory ' + verified,
+      CASE WHEN cosine < $drift THEN 'drifted too far from its first version: cosine '
+        + toString(round(cosine, 2)) + ', limit ' + toString($drift) END) AS why
+  WHERE why IS NOT NULL
+  WITH memory, collect(item)[0] AS item, collect(why)[0] AS why
+  ORDER BY memory.key
+  RETURN collect({memory: memory, item: item, why: why, status: memory.status}) AS found
+}
+CALL (found) {
+  WITH found WHERE size(found) > 0
+  MATCH (tenant:Namespace {name: $namespace})
+  SET tenant.seq = tenant.seq + size(found)
+  WITH found, tenant.seq - size(found) AS base
+  UNWIND range(0, size(found) - 1) AS place
+  WITH base + place + 1 AS seq, found[place] AS entry
+  WITH seq, entry, entry.memory AS memory
+  SET memory.status = 'quarantined'
+  CREATE (:Operation {
+    namespace: $namespace, id: coalesce(entry.item.new_id, randomUUID()), seq: seq, kind: 'quarantine', actor: $actor,
+    reason: entry.why, at: datetime(), before: '{"status":"' + entry.status + '"}',
+    after: '{"status":"quarantined","operation":"' + entry.item.operation_id + '"}', run_id: $runId
+  })-[:TOUCHED]->(memory)
+  RETURN collect(memory.id) AS quarantined
+}
+RETURN quarantined
