@@ -12,6 +12,17 @@ from fluxmem_graph.types.learning import (
     Vote,
 )
 from fluxmem_graph.types.memories import Layer, Memory, NewEpisode, NewMemory, NewStep, PastVersion, Status
+from fluxmem_graph.types.policies import (
+    Applied,
+    AtomicOperation,
+    Create,
+    Delete,
+    Note,
+    OperationKind,
+    Read,
+    Update,
+    kind_of,
+)
 from fluxmem_graph.types.recall import Activation, Hit, Signals
 from fluxmem_graph.types.reports import (
     Erased,
@@ -38,10 +49,14 @@ from fluxmem_graph.types.skills import (
 
 __all__ = [
     "Activation",
+    "Applied",
+    "AtomicOperation",
     "Blame",
     "Boundary",
     "Change",
     "Consolidation",
+    "Create",
+    "Delete",
     "EpisodeSummary",
     "Erased",
     "Evidence",
@@ -58,11 +73,14 @@ __all__ = [
     "NewEpisode",
     "NewMemory",
     "NewStep",
+    "Note",
     "Observed",
     "Operation",
+    "OperationKind",
     "Outcome",
     "PastVersion",
     "Placed",
+    "Read",
     "Refined",
     "Refinement",
     "Replayed",
@@ -75,5 +93,7 @@ __all__ = [
     "SkillDraft",
     "Status",
     "Undone",
+    "Update",
     "Vote",
+    "kind_of",
 ]
