@@ -93,6 +93,22 @@ class ConsolidationSettings(BaseModel):
     )
 
 
+PolicyName = Literal["static", "rules", "llm", "learned"]
+
+
+class PolicySettings(BaseModel):
+    """What decides about the memories of an ingest, and how much one ingest may keep."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: PolicyName = Field("static", description="`static` stores everything.")
+    entries: int | None = Field(None, ge=1, description="Most memories that one ingest keeps.")
+    tokens: int | None = Field(None, ge=1, description="Most tokens that they may have together.")
+    checkpoint: Path | None = Field(
+        None, description="Of the learned policy; unset: the one that comes with the library."
+    )
+
+
 class Settings(BaseSettings):
     """Settings from arguments, then `FLUXMEM_*` and `NEO4J_*` variables, then defaults."""
 
@@ -135,6 +151,7 @@ class Settings(BaseSettings):
     stream: StreamSettings = StreamSettings()
     guards: GuardSettings = GuardSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
+    policy: PolicySettings = PolicySettings()
     llm_model: str | None = Field(None, description="Model of the OpenAI-compatible endpoint; unset: no LLM.")
     openai_base_url: str | None = Field(
         None, validation_alias=AliasChoices("openai_base_url", "OPENAI_BASE_URL")

@@ -63,7 +63,7 @@ def retrieval(
     from fluxmem_graph.settings import load_settings
 
     cut_offs = _cut_offs(top_k)
-    _check_writable(json_file, "--json")
+    check_writable(json_file, "--json")
     settings = load_settings()
     factories = _factories(read_words(systems), settings, load_embedder(settings))
     with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
@@ -71,12 +71,12 @@ def retrieval(
             path,
             factories,
             cut_offs,
-            _described(settings, path, seed),
+            described(settings, path, seed),
             lambda label, done, total: tick(done, total, label),
         )
     if report.missing_evidence:
         note(f"{report.missing_evidence} gold labels name no document; they count as not found")
-    _show(report, json_file, f"{report.questions} questions of {path}")
+    show_report(report, json_file, f"{report.questions} questions of {path}")
 
 
 def refinement(path: PathArgument, json_file: JsonFileOption = None, plot: PlotOption = None) -> None:
@@ -95,11 +95,11 @@ def refinement(path: PathArgument, json_file: JsonFileOption = None, plot: PlotO
             path,
             settings,
             load_embedder(settings),
-            _described(settings, path, seed=0),
+            described(settings, path, seed=0),
             lambda label, done, total: tick(done, total, label),
         )
     _draw(refinement_figure, report, plot)
-    _show(report, json_file, f"share of questions of {path} solved by each round")
+    show_report(report, json_file, f"share of questions of {path} solved by each round")
 
 
 def learning(
@@ -121,19 +121,19 @@ def learning(
     from fluxmem_graph.evaluation.plots import learning_figure
 
     settings = _ready(path, json_file, plot)
-    described = {**_described(settings, path, shuffle or 0), "shuffle": shuffle, "wrong": wrong}
+    how = {**described(settings, path, shuffle or 0), "shuffle": shuffle, "wrong": wrong}
     with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
         report = run_learning(
             path,
             settings,
             load_embedder(settings),
-            described,
+            how,
             shuffle=shuffle,
             wrong=wrong,
             progress=lambda label, done, total: tick(done, total, label),
         )
     _draw(learning_figure, report, plot)
-    _show(report, json_file, f"recall@10 of questions of {path}")
+    show_report(report, json_file, f"recall@10 of questions of {path}")
     note(f"a feedback took {report.feedback_cost():.1f} times as long as asking, embeddings included (p50)")
 
 
@@ -152,19 +152,19 @@ def skills(
     from fluxmem_graph.evaluation.skills import load_runs, run_skills
     from fluxmem_graph.settings import load_settings
 
-    _check_writable(json_file, "--json")
+    check_writable(json_file, "--json")
     load_runs(path)
     settings = with_server(load_settings())
-    described = {**_described(settings, path, seed=0), "consolidation": settings.consolidation.model_dump()}
+    how = {**described(settings, path, seed=0), "consolidation": settings.consolidation.model_dump()}
     with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
         report = run_skills(
             path,
             settings,
             load_embedder(settings),
-            described,
+            how,
             lambda label, done, total: tick(done, total, label[:40]),
         )
-    _show(report, json_file, f"skills of {path}")
+    show_report(report, json_file, f"skills of {path}")
 
 
 def _ready(path: Path, json_file: str | None, plot: Path | None) -> "Settings":
@@ -173,10 +173,10 @@ def _ready(path: Path, json_file: str | None, plot: Path | None) -> "Settings":
     from fluxmem_graph.evaluation.plots import check_matplotlib
     from fluxmem_graph.settings import load_settings
 
-    _check_writable(json_file, "--json")
+    check_writable(json_file, "--json")
     if plot is not None:
         check_matplotlib()
-        _check_writable(str(plot), "--plot")
+        check_writable(str(plot), "--plot")
     load_retrieval_sets(path)
     return with_server(load_settings())
 
@@ -188,7 +188,8 @@ def _draw(figure: Callable[[dict[str, Any]], Any], report: Report, plot: Path | 
         save_png(figure(report.to_json()), plot)
 
 
-def _show(report: Report, json_file: str | None, title: str) -> None:
+def show_report(report: Report, json_file: str | None, title: str) -> None:
+    """Print a report as a table, and write its figures where asked; `-` prints them instead."""
     if json_file == STANDARD_OUTPUT:
         print_json(report.to_json())
         return
@@ -206,8 +207,8 @@ def _cut_offs(text: str) -> list[int]:
         raise ConfigurationError(f"--top-k {text!r}: write numbers such as 5,10,20") from None
 
 
-def _check_writable(file: str | None, option: str) -> None:
-    """An hour's figures must not be lost to a wrong path."""
+def check_writable(file: str | None, option: str) -> None:
+    """Refuse a wrong path before the work: an hour's figures must not be lost. Raises ConfigurationError."""
     from fluxmem_graph.errors import ConfigurationError
 
     if file in (None, STANDARD_OUTPUT):
@@ -235,7 +236,8 @@ def _factories(
     return {name: known[name] for name in names}
 
 
-def _described(settings: "Settings", path: Path, seed: int) -> dict[str, Any]:
+def described(settings: "Settings", path: Path, seed: int) -> dict[str, Any]:
+    """Return how figures were had, and on what machine."""
     from fluxmem_graph.evaluation.environment import environment
 
     return {

@@ -15,6 +15,7 @@ from fluxmem_cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from fluxmem_graph.ingest import ReadNotes
+    from fluxmem_graph.settings import PolicyName
     from fluxmem_graph.types import Failure, IngestReport
 
 SHOWN: Final = 20
@@ -30,6 +31,9 @@ def ingest(
     ] = "",
     drop: Annotated[str, typer.Option(metavar="FIELD,...", help="Fields to leave out.")] = "",
     chunk_words: Annotated[int, typer.Option(min=1, help="Longest chunk of text and Markdown files.")] = 180,
+    policy: Annotated[
+        str | None, typer.Option(metavar="NAME", help="static, rules, llm or learned: what decides.")
+    ] = None,
     namespace: NamespaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -41,17 +45,35 @@ def ingest(
     """
     from fluxmem_graph.ingest import ReadNotes, ReadOptions, parse_map, read_path
 
+    chosen = read_policy(policy)
     options = ReadOptions(source, parse_map(fields), frozenset(read_words(drop)), chunk_words)
     notes = ReadNotes()
     # All paths before the server: a wrong one is told at once.
     readers = [read_path(path, options, notes) for path in paths]
     with open_memory(namespace) as memory, progress_bar("ingest", _row_count(paths)) as tick:
-        report = memory.ingest(itertools.chain.from_iterable(readers), lambda done: tick(done, None, None))
+        report = memory.ingest(
+            itertools.chain.from_iterable(readers), lambda done: tick(done, None, None), policy=chosen
+        )
     # Undated items are the reader's to know, the rest is the writer's.
     report.undated = notes.undated
     print_report(report, notes, as_json)
     if report.failures:
         raise typer.Exit(1)
+
+
+def read_policy(name: str | None) -> "PolicyName | None":
+    """Return the name of a policy. Raises ConfigurationError."""
+    from typing import get_args
+
+    from fluxmem_graph.errors import ConfigurationError
+    from fluxmem_graph.settings import PolicyName
+
+    for known in get_args(PolicyName):
+        if known == name:
+            return known  # type: ignore[no-any-return]
+    if name is None:
+        return None
+    raise ConfigurationError(f"--policy: no policy {name!r}; choose from {', '.join(get_args(PolicyName))}")
 
 
 def _row_count(paths: Sequence[str]) -> int | None:
@@ -70,7 +92,7 @@ def _row_count(paths: Sequence[str]) -> int | None:
 
 def report_json(report: "IngestReport") -> dict[str, Any]:
     """Return a report with its rate, in items per second."""
-    items = report.created + report.unchanged + len(report.failures)
+    items = report.created + report.unchanged + report.skipped + len(report.failures)
     return {**asdict(report), "rate": items / report.seconds if report.seconds else 0.0}
 
 
@@ -86,6 +108,8 @@ def print_report(report: "IngestReport", notes: "ReadNotes", as_json: bool) -> N
                 "created": report.created,
                 "unchanged": report.unchanged,
                 **({"quarantined": report.quarantined} if report.quarantined else {}),
+                "skipped": report.skipped or None,
+                "operations": " ".join(f"{kind} {n}" for kind, n in report.operations.items()),
                 "failed": len(report.failures),
                 "undated": len(report.undated),
                 "seconds": f"{report.seconds:.1f}",

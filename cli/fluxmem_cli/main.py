@@ -22,6 +22,7 @@ from fluxmem_cli import (
     moving,
     namespaces,
     past,
+    policies,
     procedures,
     quarantine,
     retrieval,
@@ -48,6 +49,7 @@ quarantine_app = typer.Typer(
     help="What the guards keep from being recalled, until you decide.", rich_markup_mode=None
 )
 skill_app = typer.Typer(help="Procedures made of episodes.", rich_markup_mode=None)
+policy_app = typer.Typer(help="What decides which memories are made and dropped.", rich_markup_mode=None)
 procedures_app = typer.Typer(help="The procedures behind `CALL fluxmem.*`.", rich_markup_mode=None)
 
 _commands: tuple[Callable[..., None], ...] = (
@@ -72,6 +74,8 @@ skill_app.command("list")(skills.list_skills)
 for _command in (skills.show, skills.history, skills.diff, skills.approve, skills.retire, skills.rollback):
     skill_app.command()(_command)
 app.command("import")(moving.import_file)
+for _name, _command in policies.COMMANDS.items():
+    policy_app.command(_name)(_command)
 procedures_app.command("list")(procedures.list_procedures)
 procedures_app.command("build")(procedures.build)
 app.add_typer(past.app, name="at")
@@ -80,6 +84,7 @@ app.add_typer(namespaces.erase_app, name="erase")
 app.add_typer(episode_app, name="episode")
 app.add_typer(skill_app, name="skill")
 app.add_typer(eval_app, name="eval")
+app.add_typer(policy_app, name="policy")
 app.add_typer(procedures_app, name="procedures")
 app.add_typer(quarantine_app, name="quarantine")
 

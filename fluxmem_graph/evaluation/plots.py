@@ -100,6 +100,31 @@ def consolidation_figure(places: Sequence[Placed], history: Mapping[str, Sequenc
     return figure
 
 
+def curve_figure(figures: Mapping[str, Any]) -> "Figure":
+    """Draw `policies.curves.curve_json()`: recall@10 and the share of each operation along the training."""
+    figure = _figure(WIDE)
+    recall, shares = figure.subplots(1, 2)
+    points = figures["curve"]
+    steps = [point["step"] for point in points]
+    recall.plot(steps, [point["recall"] for point in points])
+    recall.fill_between(
+        steps,
+        [point["recall"] - point["std"] for point in points],
+        [point["recall"] + point["std"] for point in points],
+        alpha=0.25,
+    )
+    recall.set_xlabel("step")
+    recall.set_ylabel("recall@10 on the training streams")
+    _share_axis(recall, f"Learning, {figures['seeds']} seeds")
+    for name in points[0]["operations"]:
+        shares.plot(steps, [point["operations"][name] for point in points], label=name)
+    shares.set_xlabel("step")
+    shares.set_ylabel("share of operations")
+    shares.legend()
+    _share_axis(shares, "Operations")
+    return figure
+
+
 def save_png(figure: "Figure", file: Path) -> None:
     """Write a figure as a PNG file."""
     figure.savefig(file, format="png", dpi=DPI)

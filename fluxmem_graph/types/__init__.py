@@ -13,6 +13,17 @@ from fluxmem_graph.types.learning import (
     Vote,
 )
 from fluxmem_graph.types.memories import Layer, Memory, NewEpisode, NewMemory, NewStep, PastVersion, Status
+from fluxmem_graph.types.policies import (
+    Applied,
+    AtomicOperation,
+    Create,
+    Delete,
+    Note,
+    OperationKind,
+    Read,
+    Update,
+    kind_of,
+)
 from fluxmem_graph.types.recall import Activation, Hit, Signals
 from fluxmem_graph.types.reports import (
     Erased,
@@ -39,11 +50,15 @@ from fluxmem_graph.types.skills import (
 
 __all__ = [
     "Activation",
+    "Applied",
+    "AtomicOperation",
     "Blame",
     "Boundary",
     "Change",
     "Check",
     "Consolidation",
+    "Create",
+    "Delete",
     "Diagnosis",
     "EpisodeSummary",
     "Erased",
@@ -61,12 +76,15 @@ __all__ = [
     "NewEpisode",
     "NewMemory",
     "NewStep",
+    "Note",
     "Observed",
     "Operation",
+    "OperationKind",
     "Outcome",
     "PastVersion",
     "Placed",
     "Quarantined",
+    "Read",
     "Reembedded",
     "Refined",
     "Refinement",
@@ -80,5 +98,7 @@ __all__ = [
     "SkillDraft",
     "Status",
     "Undone",
+    "Update",
     "Vote",
+    "kind_of",
 ]

@@ -91,9 +91,10 @@ class Failure:
 
 @dataclass(slots=True)
 class IngestReport:
-    """What an ingest did; `created + unchanged + len(failures)` is what was submitted.
+    """What an ingest did; `created + unchanged + skipped + len(failures)` is what was submitted.
 
-    `run_id` is in every operation that it logged; `quarantined` counts those of the created that a guard
+    `skipped` is what a policy made no memory of, `operations` what it did, by kind. Where no policy decided,
+    `run_id` is in every operation that it logged. `quarantined` counts those of the created that a guard
     keeps from being recalled.
     """
 
@@ -101,6 +102,8 @@ class IngestReport:
     created: int = 0
     unchanged: int = 0
     quarantined: int = 0
+    skipped: int = 0
+    operations: dict[str, int] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     undated: list[Failure] = field(default_factory=list)
     seconds: float = 0.0
