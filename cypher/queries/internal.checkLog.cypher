@@ -2,14 +2,14 @@
 //
 // Where the log and the memories differ: entries about nothing, memories that no entry made, a counter left behind.
 //
-// An entry whose texts are gone is what an erasure leaves, and no finding.
+// An entry whose texts are gone is what an erasure leaves, and no finding; a note is about the namespace itself.
 //
 // mode: READ
 CYPHER 25
 CALL () {
   MATCH (operation:Operation)
   WHERE operation.namespace = $namespace AND operation.seq IS NOT NULL
-    AND (operation.before IS NOT NULL OR operation.after IS NOT NULL) AND NOT EXISTS { (operation)-[:TOUCHED]->() }
+    AND operation.kind <> 'note' AND (operation.before IS NOT NULL OR operation.after IS NOT NULL) AND NOT EXISTS { (operation)-[:TOUCHED]->() }
   RETURN 'touches nothing' AS problem, operation.id AS example
   UNION ALL
   MATCH (memory:Memory)

@@ -147,6 +147,7 @@ KINDS: dict[str, Again] = {
     "verify": ("fluxmem.internal.verify", _verify),
     "release": ("fluxmem.release", lambda o, _: {"id": o.memory}),
     "drop": ("fluxmem.drop", lambda o, _: {"id": o.memory}),
+    "note": ("fluxmem.internal.note", lambda _, after: {"text": after["text"]}),
 }
 
 

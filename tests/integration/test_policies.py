@@ -132,3 +132,13 @@ def test_a_policy_without_its_model_is_told_before_anything_is_written(memory: F
 def test_static_is_the_default_and_stores_everything(memory: FluxMem) -> None:
     report = memory.ingest(chat())
     assert (report.created, report.skipped) == (4, 0)
+
+
+def test_a_namespace_with_notes_is_sound_and_its_log_can_be_replayed(
+    memory: FluxMem, tenant: Tenants
+) -> None:
+    memory.apply([Note("Ada is new"), Create(NewMemory("Ada likes tea")), Note("Ada is known")])
+    assert memory.doctor().ok
+    target = tenant()
+    assert memory.replay(target.namespace).difference is None
+    assert target.scratchpad == "Ada is known"
