@@ -10,6 +10,8 @@ from fluxmem_graph.types import NewEpisode, NewMemory, NewStep
 
 # Later observations are mostly what tools answered, which similar runs do not share.
 FIRST_STEPS = 2
+# Of a longer run the beginning tells the kind of task, and each step more would cost a share of an embedding.
+TOLD_STEPS = 200
 
 
 def embed_memories(embedder: Embedder, memories: Sequence[NewMemory]) -> FloatMatrix:
@@ -48,8 +50,9 @@ def trajectory_text(task: str, steps: Sequence[NewStep]) -> str:
     """Return the task, what else the agent was told, and what it did (used to cluster, section 3.3).
 
     Of an agent that calls tools their names; what tools answered and were given, and what it said, stay out:
-    they differ between runs of one task more than between tasks.
+    they differ between runs of one task more than between tasks. Of a long run the first 200 steps count.
     """
+    steps = steps[:TOLD_STEPS]
     calls = [parse_call(step.action) for step in steps]
     tools = any(calls)
     lines, answers = [task], False
