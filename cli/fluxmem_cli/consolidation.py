@@ -41,13 +41,21 @@ def consolidate(
     what varies, and pitfalls from failed runs. New episodes revise their skill; without any, nothing changes.
     New versions wait for `fluxmem skill approve`.
     """
+    from fluxmem_graph.errors import Conflict
+
     _check(apply, watch, plot)
     with open_memory(namespace) as memory:
         while True:
-            done = _consolidated(memory, apply, approve, max(at_least, 1) if watch else at_least)
-            if not watch or done.applied:
-                _show(done, as_json)
-                _draw(memory, done, plot)
+            try:
+                done = _consolidated(memory, apply, approve, max(at_least, 1) if watch else at_least)
+            except Conflict as error:
+                if not watch:
+                    raise
+                note(str(error))
+            else:
+                if not watch or done.applied:
+                    _show(done, as_json)
+                    _draw(memory, done, plot)
             if not watch:
                 return
             time.sleep(every * MINUTE)
@@ -130,5 +138,5 @@ def _draw(memory: "FluxMem", done: "Consolidation", plot: Path | None) -> None:
         return
     from fluxmem_graph.evaluation.plots import consolidation_figure, save_png
 
-    history = {skill.name: memory.skill_versions(skill.skill_id) for skill in memory.skills()}
+    history = {skill.skill_id: memory.skill_versions(skill.skill_id) for skill in memory.skills()}
     save_png(consolidation_figure(done.places, history), plot)

@@ -5,12 +5,20 @@
 // A skill is a map: content and steps (required), id, skill_id, version (the next one if not given), name, when_to_use,
 // pitfalls, slots (JSON text), content_hash, embedding, embedding_model, pems, pems_success, pems_length, pems_drift, settled,
 // evidence, made_by, after. Without `approve` it waits for review as a candidate, in place of an earlier candidate.
-// `owner` is who holds the namespace's lease: when it is another one, nothing happens.
+// `owner` is who holds the namespace's lease: when it is another one, or a source is not there, nothing happens.
 //
 // mode: WRITE
 CYPHER 25
 MATCH (tenant:Namespace {name: $namespace})
-WHERE $owner IS NULL OR tenant.lease_owner = $owner
+SET tenant.namespace = $namespace // one change of skills at a time: states are read before they are set
+WITH tenant
+WHERE ($owner IS NULL OR tenant.lease_owner = $owner) AND $skill.content IS NOT NULL AND size($skill.steps) > 0
+  // A run that was erased meanwhile must not live on in a skill.
+  AND size($sources) = COUNT {
+    UNWIND $sources AS source
+    MATCH (episode:Memory {namespace: $namespace, id: source}) WHERE episode.layer = 'episodic'
+    RETURN episode
+  }
 WITH tenant.key AS tenantKey, datetime() AS now, coalesce($skill.id, randomUUID()) AS id,
   coalesce($skill.skill_id, $skill.id, randomUUID()) AS skillId
 CALL (skillId) {

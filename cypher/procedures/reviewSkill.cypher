@@ -7,6 +7,8 @@
 // mode: WRITE
 CYPHER 25
 MATCH (tenant:Namespace {name: $namespace})
+SET tenant.namespace = $namespace // one change of skills at a time: states are read before they are set
+WITH tenant
 WHERE $owner IS NULL OR tenant.lease_owner = $owner
 MATCH (skill:Memory {namespace: $namespace, id: $id})
 WHERE skill.layer = 'procedural' AND $verdict IN ['approve', 'rollback', 'retire']

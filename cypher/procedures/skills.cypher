@@ -26,4 +26,4 @@ RETURN skill.id AS id, skill.skill_id AS skill_id, skill.version AS version, ski
   skill.settled AS settled, skill.evidence AS evidence, skill.made_by AS made_by, skill.run_id AS run_id,
   skill.recorded_from AS recorded_from, skill.recorded_to AS recorded_to,
   COLLECT { MATCH (episode:Memory)-[:DISTILLED_INTO]->(skill) RETURN episode.id ORDER BY episode.id } AS sources
-ORDER BY skill.pems DESC, skill_id, version DESC
+ORDER BY coalesce(skill.pems, 0.0) DESC, skill_id, version DESC

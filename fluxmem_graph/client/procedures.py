@@ -33,8 +33,9 @@ class Procedures(Connected):
         Without `apply` nothing changes. New versions wait for review, unless `approve`. Nothing is done while
         fewer than `at_least` episodes ended since the last time. `replay(skill, episode)` is the agent's own
         function: it tries a skill on the task of an episode and returns success in 0..1; skills are then
-        rewritten as long as that helps. `redact` takes secrets out of texts before a model sees them or they
-        are stored. Raises Conflict while another consolidation of the namespace runs.
+        rewritten as long as that helps. What stands under the name of a secret is always masked; `redact`
+        takes other secrets out of texts before a model sees them or they are stored. Raises Conflict while
+        another consolidation of the namespace runs.
         """
         settings = self.settings.consolidation
         inducer = Inducer(self.llm, settings.share, redact or str)

@@ -71,7 +71,7 @@ def learning_figure(figures: Mapping[str, Any]) -> "Figure":
 def consolidation_figure(places: Sequence[Placed], history: Mapping[str, Sequence[Skill]]) -> "Figure":
     """Draw clusters of episodes in the plane of two principal components, and PEMS by version of each skill.
 
-    `history` has the versions of a skill by its name.
+    `history` has the versions of each skill by its id.
     """
     figure = _figure(WIDE)
     clusters, versions = figure.subplots(1, 2)

@@ -143,6 +143,10 @@ def run_skills(
     runs = load_runs(path)
     stored = [run for run in runs if run.trial < TRIALS]
     probing = [run for run in runs if run.trial == TRIALS]
+    if not (stored and probing):
+        raise ConfigurationError(
+            f"{path} holds no trials 0 to {TRIALS - 1}, or no trial {TRIALS}, of any task"
+        )
     with closing(FluxMemSystem(settings, embedder)) as system:
         memory = system.memory
         memory.ingest(run.episode for run in stored)

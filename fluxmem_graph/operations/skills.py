@@ -180,7 +180,7 @@ class Skills:
             found += page
             if len(page) < PAGE:
                 break
-        dimension = max((len(row["embedding"]) for row in found if row["embedding"]), default=0)
+        dimension = max((len(row["embedding"]) for row in found if row["embedding"]), default=1)
         matrix = np.full((len(found), dimension), np.nan, dtype=np.float32)
         for place, row in enumerate(found):
             if row["embedding"] is not None and len(row["embedding"]) == dimension:

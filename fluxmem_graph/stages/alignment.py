@@ -9,7 +9,7 @@ from typing import Any
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel, LCSseq
 
-from fluxmem_graph.ingest.actions import ToolCall, parse_call
+from fluxmem_graph.ingest.actions import ToolCall, parse_call, render_action
 from fluxmem_graph.types import NewEpisode
 
 LONGEST_RUN = 200
@@ -22,8 +22,15 @@ SAID_LENGTH, VALUE_LENGTH, EXAMPLE_LENGTH = 100, 120, 40
 EXAMPLES = 2
 
 _SECRET = re.compile(
-    r"pass(word|wd|phrase)|secret|token|api_?key|credential|authorization|cvv|ssn|\bpin\b", re.IGNORECASE
+    r"pass(word|wd|phrase|code)|secret|token|(api|access|private)[-_]?key|credential|authorization|bearer|cookie"
+    r"|card_?number|(?<![a-z])(pin|otp|cvv|cvc|ssn)(?![a-z])",
+    re.IGNORECASE,
 )
+# In a text: a name of a secret with its value after it, as JSON, a header or a command line has it.
+_NAMED_SECRET = re.compile(
+    rf"((?:{_SECRET.pattern})\w*[\"']?\s*[:=]\s*)(?:\"[^\"]*\"|'[^']*'|[^\s,;}})]+)", re.IGNORECASE
+)
+MASKED = "***"
 
 Redact = Callable[[str], str]
 """Takes secrets out of a text before it becomes part of a skill or reaches a model."""
@@ -178,5 +185,20 @@ def _general(name: str, values: Sequence[Any], slots: Slots) -> str:
     return slots.name(name, values)
 
 
+def mask(value: Any) -> Any:
+    """Return a value of an argument without what stands under the name of a secret, at any depth."""
+    if isinstance(value, Mapping):
+        return {name: MASKED if _SECRET.search(name) else mask(inner) for name, inner in value.items()}
+    return [mask(inner) for inner in value] if isinstance(value, list) else value
+
+
+def mask_call(text: str) -> str:
+    """Return an action without the secrets among its arguments."""
+    call = parse_call(text)
+    if call is not None:
+        return render_action({"tool": call.tool, "arguments": mask(call.arguments)})
+    return _NAMED_SECRET.sub(rf"\1{MASKED}", text)
+
+
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(mask(value), ensure_ascii=False)

@@ -54,12 +54,12 @@ def cluster(vectors: FloatMatrix | Sequence[Sequence[float]], settings: Consolid
     rows = given[usable] / lengths[usable, None]
     order = np.lexsort(rows.T)
     compared = _reduced(rows[order]) if len(rows) > REDUCED_FROM else rows[order]
-    labels[usable[order]] = _numbered(_label(compared, settings))
+    labels[usable[order]] = _numbered(_label(rows[order], compared, settings))
     plane[usable[order]] = _components(rows[order], 2)
     return Clusters(labels, compared.shape[1], plane)
 
 
-def _label(rows: Rows, settings: ConsolidationSettings) -> Labels:
+def _label(rows: Rows, compared: Rows, settings: ConsolidationSettings) -> Labels:
     import hdbscan
 
     if _from_middle(rows).max() <= settings.one_cluster / 2:
@@ -69,7 +69,7 @@ def _label(rows: Rows, settings: ConsolidationSettings) -> Labels:
     if len(rows) > max(settings.min_cluster_size, settings.min_samples):
         found = hdbscan.HDBSCAN(
             min_cluster_size=settings.min_cluster_size, min_samples=settings.min_samples
-        ).fit_predict(rows)
+        ).fit_predict(compared)
     found = _repeated(rows, found, settings.min_cluster_size)
     return found if found.max() >= 0 else _only_cluster(rows, settings)
 
@@ -108,7 +108,10 @@ def _numbered(labels: Labels) -> Labels:
 
 
 def _reduced(rows: Rows) -> Rows:
-    reduced = _components(rows, min(DIMENSIONS, *rows.shape))
+    from sklearn.decomposition import TruncatedSVD
+
+    # Not centred, or what all rows have in common would be lost and their small differences grow.
+    reduced = TruncatedSVD(min(DIMENSIONS, rows.shape[1]), random_state=0).fit_transform(rows)
     lengths = np.linalg.norm(reduced, axis=1, keepdims=True)
     unit: Rows = reduced / np.where(lengths > 0, lengths, 1)
     return unit

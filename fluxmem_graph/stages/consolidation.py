@@ -22,11 +22,11 @@ from fluxmem_graph.types import (
     Consolidation,
     NewEpisode,
     Placed,
-    Review,
     Rewriting,
     Skill,
     SkillChange,
     SkillDraft,
+    Status,
 )
 
 Progress = Callable[[str, int, int], None]
@@ -183,7 +183,7 @@ class Consolidator:
             "made_by": draft.made_by,
         }
         # What a person approved needs no second look when only its runs have grown.
-        same = former is not None and former.review is Review.APPROVED and former.content == best.content
+        same = former is not None and former.status is Status.ACTIVE and former.content == best.content
         self.skills.create(
             row,
             matrix[0],

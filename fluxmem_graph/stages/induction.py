@@ -18,7 +18,7 @@ from fluxmem_graph.llm.structured import instead_of
 from fluxmem_graph.protocols import LLM
 from fluxmem_graph.retrieval.context import estimate_tokens
 from fluxmem_graph.retrieval.fencing import fenced
-from fluxmem_graph.stages.alignment import Redact, Slots, align, render, shorten, tools_of
+from fluxmem_graph.stages.alignment import Redact, Slots, align, mask_call, render, shorten, tools_of
 from fluxmem_graph.types import NewEpisode, SkillDraft
 
 EXTRACTIVE = "extractive"
@@ -82,13 +82,14 @@ class Inducer:
         successes: Sequence[float],
         tried: Collection[str],
     ) -> SkillDraft | None:
-        """Return another version of a skill that had these successes on its runs, or None if there is none.
+        """Return another version of a skill, or None; `successes` are those on its latest runs.
 
         Without a model, one that fails takes steps that fewer runs had, one that never fails drops those that
         fewest had. `tried` are the contents of versions that were tried.
         """
         if self.llm is not None and draft.made_by == self.llm.name:
-            tasks = zip(runs[-SHOWN_SUCCESSES:], successes[-SHOWN_SUCCESSES:], strict=True)
+            shown = min(SHOWN_SUCCESSES, len(successes))
+            tasks = zip(runs[-shown:], successes[-shown:], strict=True)
             told = "\n".join(self._told(replace(run, success=success)) for run, success in tasks)
             try:
                 other = self._asked(
@@ -107,10 +108,12 @@ class Inducer:
 
     def _extract(self, good: Sequence[NewEpisode], bad: Sequence[NewEpisode], share: float) -> SkillDraft:
         recent = good[-MOST_RUNS:]
-        slots = Slots(self.redact)
-        kept = [step for step in align(recent) if step.support > share][:MOST_STEPS]
+        slots = Slots(self._clean)
+        steps = align(recent)
+        # A skill without steps would say nothing: where runs have nothing in common it is the typical one.
+        kept = ([step for step in steps if step.support > share] or steps)[:MOST_STEPS]
         lines = tuple(render(step, slots) for step in kept)
-        task = self.redact(recent[-1].task)
+        task = self._clean(recent[-1].task)
         used = {name: slots.examples[name] for name in slot_names(lines) if name in slots.examples}
         return SkillDraft(
             shorten(task, 60), shorten(task, WHEN_LENGTH), lines, self._pitfalls(lines, good, bad), used
@@ -128,26 +131,30 @@ class Inducer:
             tool for mine in tools for tool in dict.fromkeys(tools_of(lines)) if tool not in mine
         )
         besides = Counter(tool for mine in tools for tool in sorted(mine - usual))
-        found = [shorten(self.redact(text), PITFALL_LENGTH) for text, _ in Counter(told).most_common(1)]
+        found = [shorten(self._clean(text), PITFALL_LENGTH) for text, _ in Counter(told).most_common(1)]
         found += [f"failed runs left out {tool} ({n} of {len(bad)})" for tool, n in missed.most_common(1)]
         found += [f"failed runs called {tool} ({n} of {len(bad)})" for tool, n in besides.most_common(1)]
         return tuple(found[:MOST_PITFALLS])
 
+    def _clean(self, text: str) -> str:
+        return self.redact(mask_call(text))
+
     def _told(self, run: NewEpisode) -> str:
         actions = [step.action for step in run.steps if step.action.strip()][:SHOWN_ACTIONS]
-        lines = [run.task, *(shorten(action, SHOWN_LENGTH) for action in actions)]
-        lines += [f"feedback: {step.feedback}" for step in run.steps if step.feedback][:MOST_PITFALLS]
+        lines = [self._clean(run.task), *(shorten(self._clean(action), SHOWN_LENGTH) for action in actions)]
+        told = [f"feedback: {step.feedback}" for step in run.steps if step.feedback]
+        lines += map(self._clean, told[:MOST_PITFALLS])
         success = None if run.success is None else f"{run.success:.2f}"
-        return fenced("run", self.redact("\n".join(lines)), success=success)
+        return fenced("run", "\n".join(lines), success=success)
 
     def _asked(self, llm: LLM, instruction: str, told: str) -> SkillDraft:
         """Return the model's skill. Raises LLMError, also for one that is empty or enormous."""
         answer = llm.ask(instruction, told, InducedSkill)
         try:
             name, when, *lines = (
-                self.redact(clean_text(text)) for text in (answer.name, answer.when_to_use, *answer.steps)
+                self._clean(clean_text(text)) for text in (answer.name, answer.when_to_use, *answer.steps)
             )
-            pitfalls = tuple(self.redact(clean_text(text)) for text in answer.pitfalls)
+            pitfalls = tuple(self._clean(clean_text(text)) for text in answer.pitfalls)
         except InvalidInput as error:
             raise LLMError(f"{llm.name} gave no plain text: {error}") from error
         slots = dict.fromkeys(slot_names(lines), ())

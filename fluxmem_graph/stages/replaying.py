@@ -66,12 +66,13 @@ def refine(
     are compared by success per length on the same runs; a round that makes it worse is not kept, and is no
     convergence either.
     """
-    versions = [replayed(draft, runs, replay) for draft in first]
+    distinct = {skill_content(draft): draft for draft in reversed(first)}
+    versions = [replayed(draft, runs, replay) for draft in distinct.values()]
     best = max(versions, key=lambda version: version.pems().efficiency)
     contents = {version.content for version in versions}
     rounds: list[Rewriting] = []
     while len(rounds) < settings.rounds:
-        draft = inducer.rewrite(best.draft, runs[-MOST_REPLAYS:], best.successes, contents)
+        draft = inducer.rewrite(best.draft, runs, best.successes, contents)
         if draft is None:
             break
         other = replayed(draft, runs, replay)

@@ -120,11 +120,11 @@ def test_a_schema_of_another_version_is_refused(
     if change == "missing":
         last.unlink()
     else:
-        last.write_text(last.read_text().replace("NONE", "SCALAR"))
+        last.write_text(f"{last.read_text()}\nCREATE INDEX other IF NOT EXISTS FOR (n:Other) ON (n.id);\n")
     database = open_database(server_settings)
     try:
         database.catalogue = read_catalogue(folder)
-        with pytest.raises(SchemaMismatch, match="002"):
+        with pytest.raises(SchemaMismatch, match=last.name[:3]):
             prepare(database, connected.embedder)
     finally:
         database.close()

@@ -83,7 +83,7 @@ def test_a_killed_client_leaves_what_a_second_run_completes(
 
 def test_a_killed_server_loses_nothing_that_a_second_run_does_not_restore(tmp_path: Path) -> None:
     settings = Settings(
-        home=tmp_path, profile="killed", embedder="hashing", server_heap_mb=512, timeout_s=3, namespace="n"
+        home=tmp_path, profile="killed", embedder="hashing", server_heap_mb=512, timeout_s=20, namespace="n"
     )
     server = EmbeddedServer(settings)
 

@@ -80,6 +80,30 @@ def test_long_values_are_cut_and_secrets_never_shown() -> None:
     assert draft.slots["password"] == ()
 
 
+@pytest.mark.parametrize(
+    "action",
+    [
+        call("login", user="ada", auth={"password": "hunter2", "otp": "hunter2"}),
+        call("login", accounts=[{"api_key": "hunter2"}]),
+        call("verify", user_pin="hunter2"),
+        '{"name": "login", "arguments": {"password": "hunter2"}}',
+        "curl -H 'Authorization: hunter2'",
+        "I use password=hunter2 now",
+    ],
+)
+def test_what_stands_under_the_name_of_a_secret_reaches_neither_skill_nor_model(action: str) -> None:
+    llm = ScriptedLLM([LLMError("no")])
+    bad = run("give up", success=0.0, outcome="token: hunter2 is wrong")
+    for inducer in (Inducer(None, 0.5), Inducer(llm, 0.5)):
+        draft = inducer.induce([run(action), run(action), bad])
+        assert "hunter2" not in skill_content(draft)
+    assert all("hunter2" not in message["content"] for talk in llm.conversations for message in talk)
+
+
+def test_runs_that_have_nothing_in_common_still_make_steps() -> None:
+    assert extract(run(call("walk")), run(call("swim", lane=1))).steps
+
+
 def test_a_hook_takes_secrets_out_of_everything_that_is_shown() -> None:
     def redact(text: str) -> str:
         return re.sub(r"\d{4}", "####", text)

@@ -85,3 +85,22 @@ def test_an_agent_that_raises_has_failed() -> None:
 def test_an_impossible_success_is_refused(success: float) -> None:
     with pytest.raises(InvalidInput, match=r"0\.\.1"):
         replayed(SkillDraft("n", "w", ("pay()",)), RUNS, lambda draft, episode: success)
+
+
+def test_a_skill_whose_latest_runs_all_failed_is_rewritten_from_the_earlier_ones() -> None:
+    runs = [*RUNS, *(run("find", success=0.0) for _ in range(12))]
+    inducer = Inducer(None, SETTINGS.share)
+    best, rounds = refine([inducer.induce(runs)], runs, inducer, needs("check"), SETTINGS)
+    assert rounds and "check" in tools_of(best.draft.steps)
+
+
+def test_a_version_that_reads_like_another_one_is_not_tried_twice() -> None:
+    calls = []
+    draft = SkillDraft("n", "w", ("find()", "pay()"))
+
+    def agent(skill: SkillDraft, episode: NewEpisode) -> float:
+        calls.append(skill)
+        return 1.0
+
+    refine([draft, draft], RUNS[-1:], Inducer(None, SETTINGS.share), agent, SETTINGS)
+    assert len(calls) == 1
