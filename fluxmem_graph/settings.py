@@ -162,6 +162,9 @@ class Settings(BaseSettings):
     max_llm_calls: int | None = Field(None, ge=0, description="Most requests to the LLM of one connection.")
     max_llm_tokens: int | None = Field(None, ge=0, description="Most tokens of them, prompts included.")
     log_format: Literal["text", "json"] = "text"
+    mcp_token: SecretStr | None = Field(
+        None, description="What clients of `fluxmem mcp --http` have to send."
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
 
     @cached_property

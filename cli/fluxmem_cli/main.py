@@ -18,6 +18,7 @@ from fluxmem_cli import (
     keeping,
     learning,
     log,
+    mcp_server,
     memories,
     moving,
     namespaces,
@@ -60,6 +61,7 @@ _commands: tuple[Callable[..., None], ...] = (
     *(learning.feedback, learning.refine, learning.links, learning.explain),
     *(consolidation.consolidate, log.log, log.undo, moving.export, moving.replay, demo.demo),
     *(doctor.doctor, keeping.backup, keeping.restore, keeping.reembed),
+    *(mcp_server.mcp,),
 )
 for _command in _commands:
     app.command()(_command)
