@@ -63,6 +63,10 @@ class Facts(Connected):
         """Return one memory of any layer and status. Raises NotFound."""
         return self._memories.get(memory_id)
 
+    def find(self, external_id: str, source: str | None = None) -> Memory | None:
+        """Return the active memory that was stored under an external id of a source, if there is one."""
+        return self._memories.find(external_id, source)
+
     def match(
         self,
         where: Mapping[str, Any] | None = None,

@@ -17,11 +17,13 @@ from fluxmem_graph.operations.rows import (
     entity_rows,
     memory_row,
     new_id,
+    optional_text,
     searched,
+    source_text,
     to_memory,
 )
 from fluxmem_graph.protocols import Embedder
-from fluxmem_graph.types import Layer, Memory, NewMemory
+from fluxmem_graph.types import Layer, Memory, NewMemory, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,13 @@ class Memories:
         if not found:
             raise self._missing(memory_id)
         return found[0]
+
+    def find(self, external_id: str, source: str | None) -> Memory | None:
+        """Return the active memory that was stored under an external id of a source, if there is one."""
+        key = memory_key(source_text(source), optional_text(external_id, "external_id"), "")
+        known = self.database.run("fluxmem.internal.known", namespace=self.namespace, keys=[key])
+        found = self.read([row["id"] for row in known])
+        return next((memory for memory in found if memory.status is Status.ACTIVE), None)
 
     def match(
         self, where: Mapping[str, Any], *, layer: Layer | None, after_id: str, top: int
