@@ -13,7 +13,10 @@ PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The items of one session of a framework, oldest first."""
+    """The items of one session of a framework, oldest first.
+
+    What a guard quarantines is not given back until it is released.
+    """
 
     memory: FluxMem
     framework: str

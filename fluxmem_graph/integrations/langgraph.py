@@ -45,6 +45,7 @@ class FluxMemStore(BaseStore):
 
     Text is taken for search from the fields that `index` names, else from the whole value. Reads of one batch
     see the store as it was before the batch. What was put with `index=False` is listed, never searched for.
+    What a guard quarantines is not given back until it is released.
     """
 
     supports_ttl = True

@@ -75,9 +75,12 @@ class Tools:
             Field(description="Values that `recall` can filter by."),
         ] = None,
     ) -> dict[str, Any]:
-        """Store a fact for later. The same fact again changes nothing. Returns its id."""
+        """Store a fact for later. The same fact again changes nothing.
+
+        Returns its id and status: one that is quarantined is not recalled until a person releases it.
+        """
         stored = self.memory.add(content, source=source, title=title, metadata=metadata)
-        return {"id": stored.id}
+        return {"id": stored.id, "status": str(stored.status)}
 
     def recall(
         self,
