@@ -15,6 +15,7 @@ from fluxmem_graph.types import (
     Layer,
     Memory,
     NewMemory,
+    Status,
 )
 
 
@@ -72,11 +73,12 @@ class Facts(Connected):
         where: Mapping[str, Any] | None = None,
         *,
         layer: Layer | None = None,
+        status: Status = Status.ACTIVE,
         after_id: str = "",
         top: int = 100,
     ) -> list[Memory]:
-        """Return active memories whose metadata has every given value, by id; page with `after_id`."""
-        return self._memories.match(where or {}, layer=layer, after_id=after_id, top=top)
+        """Return memories of one status whose metadata has every given value, by id; page with `after_id`."""
+        return self._memories.match(where or {}, layer=layer, status=status, after_id=after_id, top=top)
 
     def update(
         self, memory_id: str, content: str, *, metadata: Mapping[str, Any] | None = None, reason: str = ""

@@ -6,7 +6,7 @@ from typing import Any
 
 from fluxmem_graph.client import FluxMem
 from fluxmem_graph.operations.rows import new_id
-from fluxmem_graph.types import Memory, NewMemory
+from fluxmem_graph.types import Memory, NewMemory, Status
 
 PAGE = 500
 
@@ -15,7 +15,7 @@ PAGE = 500
 class Conversation:
     """The items of one session of a framework, oldest first.
 
-    What a guard quarantines is not given back until it is released.
+    A session is whole: it gives back what a guard quarantines too, which is recalled nowhere else.
     """
 
     memory: FluxMem
@@ -48,7 +48,7 @@ class Conversation:
 
     def pop(self) -> dict[str, Any] | None:
         """Forget the last item and return it; None when there is none."""
-        stored = list(self._stored())
+        stored = self._stored()
         if not stored:
             return None
         self.memory.delete(stored[-1].id)
@@ -57,12 +57,16 @@ class Conversation:
 
     def clear(self) -> None:
         """Forget all items; each can be brought back by `undo`."""
-        for memory in list(self._stored()):
+        for memory in self._stored():
             self.memory.delete(memory.id)
 
-    def _stored(self) -> Iterator[Memory]:
-        after = ""
-        # Ids begin with the time, so this is their order.
-        while page := self.memory.match({"conversation": self._mark}, after_id=after, top=PAGE):
+    def _stored(self) -> list[Memory]:
+        found = [*self._with(Status.ACTIVE), *self._with(Status.QUARANTINED)]
+        # Ids begin with the time, so this is the order in which they came.
+        return sorted(found, key=lambda memory: memory.id)
+
+    def _with(self, status: Status) -> Iterator[Memory]:
+        after, where = "", {"conversation": self._mark}
+        while page := self.memory.match(where, status=status, after_id=after, top=PAGE):
             yield from page
             after = page[-1].id

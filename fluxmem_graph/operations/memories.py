@@ -83,14 +83,15 @@ class Memories:
         return next((memory for memory in found if memory.status is Status.ACTIVE), None)
 
     def match(
-        self, where: Mapping[str, Any], *, layer: Layer | None, after_id: str, top: int
+        self, where: Mapping[str, Any], *, layer: Layer | None, status: Status, after_id: str, top: int
     ) -> list[Memory]:
-        """Return active memories whose metadata has every given value, by id."""
+        """Return memories of one status whose metadata has every given value, by id."""
         rows = self.database.run(
             "fluxmem.match",
             namespace=self.namespace,
             tags=[metadata_tag(key, value) for key, value in where.items()],
             layer=layer,
+            status=status,
             afterId=after_id,
             top=top,
         )
