@@ -29,6 +29,7 @@ from fluxmem_cli import (
     server,
     skills,
     streams,
+    view,
 )
 from fluxmem_cli.output import note
 
@@ -58,7 +59,7 @@ _commands: tuple[Callable[..., None], ...] = (
     *(ingest.ingest, retrieval.search, retrieval.activate, retrieval.context),
     *(streams.observe, streams.episodes),
     *(learning.feedback, learning.refine, learning.links, learning.explain),
-    *(consolidation.consolidate, log.log, log.undo, moving.export, moving.replay, demo.demo),
+    *(consolidation.consolidate, log.log, log.undo, moving.export, moving.replay, view.view, demo.demo),
     *(doctor.doctor, keeping.backup, keeping.restore, keeping.reembed),
 )
 for _command in _commands:

@@ -164,5 +164,6 @@ class AsyncFluxMem:
     undo = Awaited(FluxMem.undo)
     links = Awaited(FluxMem.links)
     explain = Awaited(FluxMem.explain)
+    picture = Awaited(FluxMem.picture)
     stats = Awaited(FluxMem.stats)
     erase_namespace = Awaited(FluxMem.erase_namespace)
