@@ -88,7 +88,7 @@ def _practise(memory: "FluxMem") -> None:
     episode = memory.start_episode(TASK, metadata={"practice": True})
     for step in memory.episode(model).steps:
         memory.step(episode, step.observation, step.action, activated=recalled.facts)
-    memory.feedback(episode, 1.0, "Right.", used=[hit.id for hit in recalled.facts[:3]])
+    memory.feedback(episode, 1.0, used=[hit.id for hit in recalled.facts[:3]])
     memory.end_episode(episode, success=1.0)
 
 

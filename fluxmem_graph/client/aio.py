@@ -8,15 +8,17 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from functools import update_wrapper
 from threading import Event, Lock
-from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 from weakref import WeakKeyDictionary
 
 from fluxmem_graph.client.memory import FluxMem
 from fluxmem_graph.graph.stopping import stoppable
 from fluxmem_graph.protocols import LLM, Embedder
 from fluxmem_graph.settings import Settings
+from fluxmem_graph.stages.past import Past
 
 WORKERS: Final = 8
 """Threads for each event loop: more calls than that wait for their turn."""
@@ -25,21 +27,28 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class _Forwarding(Protocol):
+    """What has blocking methods behind it, and workers to run them."""
+
+    @property
+    def sync(self) -> Any: ...
+
+    async def run(self, work: Callable[[], R]) -> R: ...
+
+
 class Awaited(Generic[P, R]):
-    """A method of the façade as one to await, with the same parameters and the same result."""
+    """A blocking method as one to await, with the same parameters and the same result."""
 
     def __init__(self, method: Callable[Concatenate[Any, P], R]) -> None:
         self.__doc__ = method.__doc__
         self.name = method.__name__
 
     @overload
-    def __get__(self, instance: None, owner: type["AsyncFluxMem"]) -> Self: ...
+    def __get__(self, instance: None, owner: type[Any]) -> Self: ...
     @overload
+    def __get__(self, instance: _Forwarding, owner: type[Any]) -> Callable[P, Coroutine[Any, Any, R]]: ...
     def __get__(
-        self, instance: "AsyncFluxMem", owner: type["AsyncFluxMem"]
-    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
-    def __get__(
-        self, instance: "AsyncFluxMem | None", owner: type["AsyncFluxMem"]
+        self, instance: _Forwarding | None, owner: type[Any]
     ) -> Self | Callable[P, Coroutine[Any, Any, R]]:
         if instance is None:
             return self
@@ -50,6 +59,27 @@ class Awaited(Generic[P, R]):
             return await instance.run(lambda: method(*args, **kwargs))
 
         return update_wrapper(call, method)
+
+
+def _off_loop(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Return a function that needs no connection as one to await."""
+
+    async def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(function, *args, **kwargs)
+
+    return update_wrapper(call, function)
+
+
+class AsyncPast:
+    """A namespace as it was, for `async` code; `AsyncFluxMem.at` makes one."""
+
+    def __init__(self, memory: "AsyncFluxMem", past: Past) -> None:
+        self.sync = past
+        self.run = memory.run
+
+    search = Awaited(Past.search)
+    activate = Awaited(Past.activate)
+    get = Awaited(Past.get)
 
 
 class AsyncFluxMem:
@@ -167,3 +197,34 @@ class AsyncFluxMem:
     picture = Awaited(FluxMem.picture)
     stats = Awaited(FluxMem.stats)
     erase_namespace = Awaited(FluxMem.erase_namespace)
+    undo_run = Awaited(FluxMem.undo_run)
+    undo_range = Awaited(FluxMem.undo_range)
+    erase_memory = Awaited(FluxMem.erase_memory)
+    erase_source = Awaited(FluxMem.erase_source)
+    erase_subject = Awaited(FluxMem.erase_subject)
+    namespaces = Awaited(FluxMem.namespaces)
+    create_namespace = Awaited(FluxMem.create_namespace)
+    set_quota = Awaited(FluxMem.set_quota)
+
+    export = Awaited(FluxMem.export)
+    import_file = Awaited(FluxMem.import_file)
+    replay = Awaited(FluxMem.replay)
+
+    diagnose = staticmethod(_off_loop(FluxMem.diagnose))
+    reembed = staticmethod(_off_loop(FluxMem.reembed))
+    doctor = Awaited(FluxMem.doctor)
+    usage = Awaited(FluxMem.usage)
+    quarantined = Awaited(FluxMem.quarantined)
+    release = Awaited(FluxMem.release)
+    drop = Awaited(FluxMem.drop)
+
+    apply = Awaited(FluxMem.apply)
+
+    @property
+    def scratchpad(self) -> Coroutine[Any, Any, str]:
+        """The one text that is always shown to a policy; a Note rewrites it."""
+        return self.run(lambda: self.sync.scratchpad)
+
+    async def at(self, moment: datetime) -> AsyncPast:
+        """Return this namespace as the store had it at a moment, as `FluxMem.at` does."""
+        return AsyncPast(self, self.sync.at(moment))

@@ -15,6 +15,7 @@ from fluxmem_graph.client.aio import WORKERS, Awaited
 from fluxmem_graph.errors import InvalidInput
 from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.retrieval.context import Context
+from fluxmem_graph.types import Note
 
 pytestmark = pytest.mark.anyio
 OWN = {"connect", "close"}
@@ -37,7 +38,7 @@ def methods() -> dict[str, Callable[..., Any]]:
 def test_every_method_of_the_facade_can_be_awaited(name: str) -> None:
     awaited = inspect.getattr_static(AsyncFluxMem, name, None)
     assert awaited is not None, f"add to client/aio.py: {name} = Awaited(FluxMem.{name})"
-    assert isinstance(awaited, Awaited | staticmethod | property)
+    assert isinstance(awaited, Awaited | staticmethod | property) or inspect.iscoroutinefunction(awaited)
     if isinstance(awaited, Awaited):
         assert awaited.name == name
 
@@ -69,6 +70,19 @@ async def test_a_run_of_a_task(memory: FluxMem) -> None:
     assert done.success
     assert all(name.startswith("fluxmem-") for name in seen)
     assert [link.id for link in await shared.links()] == [fact.id]
+
+
+async def test_what_is_no_plain_method(memory: FluxMem) -> None:
+    shared = AsyncFluxMem(memory)
+    fact = await shared.add("Boats leave pier 4.")
+    before = fact.recorded_from
+    await shared.update(fact.id, "Boats leave pier 5.")
+    past = await shared.at(before)
+    assert (await past.get(fact.id)).content == "Boats leave pier 4."
+    assert [hit.content for hit in await past.search("boats")] == ["Boats leave pier 4."]
+    await shared.apply([Note("ask about piers")])
+    assert await shared.scratchpad == "ask about piers"
+    assert (await AsyncFluxMem.diagnose(memory.settings)).checks
 
 
 async def test_errors_are_those_of_the_facade(memory: FluxMem) -> None:

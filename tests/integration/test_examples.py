@@ -44,7 +44,7 @@ def test_an_agent_on_the_bare_driver_learns(server_settings: Settings, memory: F
     assert "<fact id=" in first
     assert "SUPPORTS 0.67" in first
     second = printed(name, server_settings, memory.namespace)
-    assert len(memory.match()) == 2
+    assert sorted(found.layer for found in memory.match()) == ["episodic"] * 2 + ["semantic"] * 2
     assert len(memory.episodes()) == 2
     assert second.count("SUPPORTS") == 4
 
