@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test check setup
+.PHONY: help chromium demo test check setup
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -17,16 +17,21 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -c constraints.txt -e '.[dev]'
 	touch $@
 
-setup: $(VENV)/.ready
+setup: $(VENV)/.ready chromium
 
-demo: setup
+# The tests of what people see drive a real browser; where this can't install one, they say so.
+chromium:
+	@command -v chromium >/dev/null || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null || \
+		{ apt-get update -qq && apt-get install -qq --no-install-recommends chromium; } || true
+
+demo: $(VENV)/.ready
 	$(BIN)/fluxmem demo
 
-check: setup
+check: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check
+test: check chromium
 	$(BIN)/python -m pytest

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from fluxmem_graph.client import FluxMem
+from fluxmem_graph.client import AsyncFluxMem, FluxMem
 from fluxmem_graph.errors import FluxMemError
 from fluxmem_graph.settings import Settings, load_settings
 from fluxmem_graph.types import NewEpisode, NewMemory, NewStep, Outcome
@@ -10,6 +10,7 @@ from fluxmem_graph.types import NewEpisode, NewMemory, NewStep, Outcome
 __version__ = version("fluxmem-graph")
 
 __all__ = [
+    "AsyncFluxMem",
     "FluxMem",
     "FluxMemError",
     "NewEpisode",

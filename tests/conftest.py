@@ -12,6 +12,7 @@ from fluxmem_graph.settings import Settings
 
 # Read before the environment is cleared.
 TEST_HOME = os.environ.get("FLUXMEM_TEST_HOME")
+PICTURES = os.environ.get("FLUXMEM_TEST_PICTURES")
 
 
 def pytest_configure(config: pytest.Config) -> None:

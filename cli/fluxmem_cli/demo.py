@@ -1,7 +1,7 @@
 """A first look: a small example is loaded, asked, and shown in Neo4j Browser."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -12,6 +12,10 @@ from fluxmem_cli.output import note, print_json, print_pairs, print_text, to_pla
 from fluxmem_cli.retrieval import print_activation
 from fluxmem_cli.server import browser_login
 
+if TYPE_CHECKING:
+    from fluxmem_graph.client import FluxMem
+    from fluxmem_graph.types import IngestReport
+
 TASK: Final = "Which athlete in medals.csv has the most medals?"
 OBSERVATION: Final = (
     "medals.csv is loaded: columns athlete, games, discipline, gold, silver, bronze. "
@@ -19,7 +23,8 @@ OBSERVATION: Final = (
 )
 TOP_K: Final = 5
 BUDGET: Final = 600
-QUERIES: Final = ("namespace", "runs", "names", "skills")
+QUERIES: Final = ("namespace", "runs", "why", "learning", "skills", "versions", "names", "today")
+MODEL_RUN: Final = "run-3"
 
 
 def demo(
@@ -27,14 +32,12 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Load a small example, ask it, and show the graph."""
-    from fluxmem_graph.ingest import read_path
     from fluxmem_graph.settings import load_settings
 
     login = browser_login(load_settings())
     note(f"loading the example into namespace {namespace}")
     with open_memory(namespace) as memory:
-        report = memory.ingest(read_path(example_folder() / "memory"))
-        memory.consolidate(apply=True, approve=True)
+        report = load_example(memory)
         skills = memory.skills()
         found = memory.activate(OBSERVATION, top_k=TOP_K)
         context = memory.context(OBSERVATION, task=TASK, top_k=TOP_K, budget=BUDGET)
@@ -65,6 +68,28 @@ def demo(
     print("`fluxmem browser --show-password` prints the password. Then paste:")
     for query in queries:
         print_text(f"\n{query}")
+
+
+def load_example(memory: "FluxMem") -> "IngestReport":
+    """Store the example and let an agent learn from it; a second time changes nothing."""
+    from fluxmem_graph.ingest import read_path
+
+    report = memory.ingest(read_path(example_folder() / "memory"))
+    if not memory.match({"practice": True}):
+        _practise(memory)
+    memory.consolidate(apply=True, approve=True)
+    return report
+
+
+def _practise(memory: "FluxMem") -> None:
+    """Do the task once more, as the run that went well did, and say which memories that used."""
+    recalled = memory.activate(TASK, top_k=TOP_K)
+    model = next(hit.id for hit in recalled.episodes if hit.external_id == MODEL_RUN)
+    episode = memory.start_episode(TASK, metadata={"practice": True})
+    for step in memory.episode(model).steps:
+        memory.step(episode, step.observation, step.action, activated=recalled.facts)
+    memory.feedback(episode, 1.0, used=[hit.id for hit in recalled.facts[:3]])
+    memory.end_episode(episode, success=1.0)
 
 
 def _heading(text: str) -> None:

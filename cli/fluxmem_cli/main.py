@@ -30,6 +30,7 @@ from fluxmem_cli import (
     server,
     skills,
     streams,
+    view,
 )
 from fluxmem_cli.output import note
 
@@ -59,7 +60,7 @@ _commands: tuple[Callable[..., None], ...] = (
     *(ingest.ingest, retrieval.search, retrieval.activate, retrieval.context),
     *(streams.observe, streams.episodes),
     *(learning.feedback, learning.refine, learning.links, learning.explain),
-    *(consolidation.consolidate, log.log, log.undo, moving.export, moving.replay, demo.demo),
+    *(consolidation.consolidate, log.log, log.undo, moving.export, moving.replay, view.view, demo.demo),
     *(doctor.doctor, keeping.backup, keeping.restore, keeping.reembed),
     *(mcp_server.mcp,),
 )

@@ -1,7 +1,8 @@
 """Commands about the server itself."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
@@ -13,6 +14,11 @@ from fluxmem_cli.output import note, print_json, print_pairs, to_plain
 if TYPE_CHECKING:
     from fluxmem_graph.server import ServerStatus
     from fluxmem_graph.settings import Settings
+
+BROWSER_STEPS: Final = """
+Log in; drop the style file on Browser's page, and a .cypher file of the folder of queries (Paste in editor).
+Say whose memory the queries show, in the editor:  :param namespace => 'default'
+docs/browser.md says what each query shows."""
 
 
 def up(as_json: JsonOption = False) -> None:
@@ -105,7 +111,7 @@ def browser(
     show_password: Annotated[bool, typer.Option("--show-password", help="Print the password too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say where Neo4j Browser is, and open it."""
+    """Say where Neo4j Browser is and how to load our style and queries, and open it."""
     from fluxmem_graph.settings import load_settings
 
     settings = load_settings()
@@ -114,12 +120,24 @@ def browser(
     if show_password:
         password = with_server(settings).neo4j_password
         shown["password"] = password.get_secret_value() if password else None
+    shown |= {"style": str(browser_file("fluxmem.grass")), "queries": str(browser_file(""))}
     print_json(shown) if as_json else print_pairs(shown)
-    if open_it and not as_json:
-        _open(login.address)
+    if as_json:
+        return
+    print(BROWSER_STEPS)
+    if open_it:
+        open_page(login.address)
 
 
-def _open(address: str) -> None:
+def browser_file(name: str) -> Path:
+    """Return the path of a file made for Browser, or of their folder."""
+    from fluxmem_graph.statements import cypher_folder
+
+    return cypher_folder() / "browser" / name
+
+
+def open_page(address: str) -> None:
+    """Open an address in the person's web browser, if there is one with windows."""
     import webbrowser
 
     try:

@@ -19,6 +19,7 @@ from fluxmem_graph.types import (
     LinkReason,
     NamespaceSummary,
     Operation,
+    Picture,
     Undone,
 )
 
@@ -87,6 +88,13 @@ class Operating(Connected):
     def explain(self, memory_id: str) -> list[LinkReason]:
         """Return why a memory is linked: its links, each with the feedback behind it. Raises NotFound."""
         return Links(self.database, self.namespace).explain(memory_id)
+
+    def picture(self, memory_id: str | None = None, *, top: int = 300) -> Picture:
+        """Return at most `top` nodes with the links between them: of the namespace, or of one run or skill.
+
+        A skill is meant by the id of any of its versions. Raises InvalidInput or NotFound.
+        """
+        return Links(self.database, self.namespace).picture(memory_id, top)
 
     def stats(self) -> dict[str, dict[str, int]]:
         """Return counts of memories, nodes and links by name."""

@@ -31,6 +31,7 @@ from fluxmem_graph.errors import (
     InvalidInput,
     Unavailable,
 )
+from fluxmem_graph.graph.stopping import check_stop
 from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.statements import Statement, load_catalogue
 
@@ -180,6 +181,7 @@ def _native(value: Any) -> Any:
 
 @contextmanager
 def _our_errors(uri: str) -> Iterator[None]:
+    check_stop()
     try:
         yield
     except AuthError as error:

@@ -6,6 +6,7 @@ through `FluxMem` or `CALL fluxmem.*`, which keep the log and the vectors.
 
 from neomodel import (
     ArrayProperty,
+    BooleanProperty,
     DateTimeNeo4jFormatProperty,
     FloatProperty,
     IntegerProperty,
@@ -13,6 +14,7 @@ from neomodel import (
     RelationshipTo,
     StringProperty,
     StructuredNode,
+    StructuredRel,
 )
 
 
@@ -34,6 +36,15 @@ class Source(StructuredNode):
     memories = RelationshipFrom("Semantic", "FROM")
 
 
+class Learned(StructuredRel):
+    """What feedback taught a link: `weight` in 0..1, of the votes for and against it."""
+
+    weight = FloatProperty()
+    successes = FloatProperty()
+    failures = FloatProperty()
+    tentative = BooleanProperty()
+
+
 class Memory(StructuredNode):
     """Anything retrievable."""
 
@@ -49,7 +60,7 @@ class Memory(StructuredNode):
     recorded_from = DateTimeNeo4jFormatProperty()
     tags = ArrayProperty(StringProperty())
     former = RelationshipTo("Memory", "SUPERSEDES")
-    associated = RelationshipTo("Memory", "ASSOCIATED")
+    associated = RelationshipTo("Memory", "ASSOCIATED", model=Learned)
 
 
 class Semantic(Memory):
@@ -63,7 +74,7 @@ class Semantic(Memory):
     about = RelationshipTo("Entity", "ABOUT")
     sources = RelationshipTo("Source", "FROM")
     next = RelationshipTo("Semantic", "NEXT")
-    supports = RelationshipTo("Episodic", "SUPPORTS")
+    supports = RelationshipTo("Episodic", "SUPPORTS", model=Learned)
 
 
 class Episodic(Memory):

@@ -6,7 +6,7 @@ from typing import get_args
 
 from fluxmem_graph.errors import InvalidInput, NotFound
 from fluxmem_graph.graph.database import Database, Row
-from fluxmem_graph.types import Link, LinkOrder, LinkReason, Vote
+from fluxmem_graph.types import Link, LinkOrder, LinkReason, Picture, PictureLink, PictureNode, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,23 @@ class Links:
         if not rows and not self.database.run("fluxmem.read", namespace=self.namespace, ids=[memory_id]):
             raise NotFound(f"no memory {memory_id} in namespace {self.namespace}")
         return [_reason(row) for row in rows]
+
+    def picture(self, memory_id: str | None = None, top: int = 300) -> Picture:
+        """Return a part of the graph to draw: of the namespace, or around one memory.
+
+        Raises InvalidInput for less than one node, or NotFound.
+        """
+        if top < 1:
+            raise InvalidInput(f"top={top}: a picture has at least one node")
+        rows = self.database.run("fluxmem.internal.picture", namespace=self.namespace, id=memory_id, top=top)
+        if not rows and memory_id is not None:
+            raise NotFound(f"no memory {memory_id} in namespace {self.namespace}")
+        links = [
+            PictureLink(row["id"], link["other"], link["type"], link["weight"])
+            for row in rows
+            for link in row.pop("links")
+        ]
+        return Picture(tuple(PictureNode(**row) for row in rows), tuple(links))
 
 
 def _reason(row: Row) -> LinkReason:

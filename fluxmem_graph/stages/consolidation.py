@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fluxmem_graph.errors import EmbeddingError
+from fluxmem_graph.graph.stopping import stoppable
 from fluxmem_graph.operations.rows import new_id
 from fluxmem_graph.operations.skills import LEASE_SECONDS, Skills, Trajectories, check_at_least
 from fluxmem_graph.protocols import LLM, Embedder
@@ -89,7 +90,8 @@ class Consolidator:
         try:
             done = self._work(True, progress)
         finally:
-            self.skills.release(self.run_id, seq if done else None)
+            with stoppable(None):
+                self.skills.release(self.run_id, seq if done else None)
         return done
 
     def _work(self, apply: bool, progress: Progress | None) -> "_Work":

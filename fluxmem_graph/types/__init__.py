@@ -13,6 +13,7 @@ from fluxmem_graph.types.learning import (
     Vote,
 )
 from fluxmem_graph.types.memories import Layer, Memory, NewEpisode, NewMemory, NewStep, PastVersion, Status
+from fluxmem_graph.types.pictures import NodeKind, Picture, PictureLink, PictureNode
 from fluxmem_graph.types.policies import (
     Applied,
     AtomicOperation,
@@ -76,12 +77,16 @@ __all__ = [
     "NewEpisode",
     "NewMemory",
     "NewStep",
+    "NodeKind",
     "Note",
     "Observed",
     "Operation",
     "OperationKind",
     "Outcome",
     "PastVersion",
+    "Picture",
+    "PictureLink",
+    "PictureNode",
     "Placed",
     "Quarantined",
     "Read",

@@ -35,6 +35,8 @@ def test_the_password_is_printed_only_when_asked_for(fluxmem: Fluxmem, server_se
     password = server_settings.neo4j_password.get_secret_value()
     shown = fluxmem("browser", "--no-open")
     assert "/browser/" in shown.out
+    for part in ("fluxmem.grass", "cypher/browser", ":param namespace", "Paste in editor"):
+        assert part in shown.out
     assert password not in shown.out + shown.err
     assert fluxmem("browser", "--show-password", "--json").json["password"] == password
 
