@@ -77,7 +77,9 @@ def _lost(
     lineage: Lineage, clusters: Sequence[Sequence[str]], chosen: dict[int, Lineage], alive: frozenset[str]
 ) -> str:
     """Return why a skill that no cluster continues has to go; empty if its runs only became noise."""
-    if lineage.sources and not lineage.sources & alive:
+    if not lineage.sources:
+        return ""
+    if not lineage.sources & alive:
         return "its runs are gone"
     for place, winner in chosen.items():
         if 2 * len(lineage.sources.intersection(clusters[place])) >= len(lineage.sources):

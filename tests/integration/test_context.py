@@ -4,9 +4,11 @@ from datetime import UTC, datetime
 
 from fluxmem_graph import FluxMem, NewMemory
 from fluxmem_graph.retrieval.context import build_context
+from fluxmem_graph.settings import GuardSettings
 
 
 def test_the_procedure_writes_what_python_writes(memory: FluxMem) -> None:
+    memory.settings = memory.settings.model_copy(update={"guards": GuardSettings(enabled=False)})
     when = datetime(2023, 5, 8, 13, 56, 7, tzinfo=UTC)
     memory.add_many(
         [
