@@ -164,6 +164,7 @@ class AsyncFluxMem:
     add_many = Awaited(FluxMem.add_many)
     ingest = Awaited(FluxMem.ingest)
     get = Awaited(FluxMem.get)
+    find = Awaited(FluxMem.find)
     match = Awaited(FluxMem.match)
     update = Awaited(FluxMem.update)
     delete = Awaited(FluxMem.delete)
