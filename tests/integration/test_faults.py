@@ -102,11 +102,3 @@ def test_a_killed_server_loses_nothing_that_a_second_run_does_not_restore(tmp_pa
             assert_complete(memory)
     finally:
         server.stop()
-
-
-def test_kills_at_random_points_and_a_crowd_of_writers_lose_and_double_nothing() -> None:
-    from benchmarks.faults import run
-
-    found = run(points=2, count=600, seed=3)
-    assert [point["problems"] for point in found["points"]] == [[], []]
-    assert found["crowd"]["problems"] == []
