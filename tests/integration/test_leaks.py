@@ -13,6 +13,7 @@ import pytest
 from fluxmem_graph import FluxMem, NewMemory, Outcome
 from fluxmem_graph.errors import FluxMemError
 from fluxmem_graph.statements import REQUIRED, Parameter, Statement, load_catalogue
+from fluxmem_graph.types import Delete, Read, Update
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import snapshot
 
@@ -22,7 +23,7 @@ SECRET = "quixotryx"
 SHARED = ("Zerubbabel Quux", "Where does Zerubbabel Quux keep the key?", "diary-of-zerubbabel.md")
 
 # They open or close, or are about the database as a whole: whoever has its password sees all names.
-NOT_CALLED = {"connect", "close", "namespaces"}
+NOT_CALLED = {"connect", "close", "namespaces", "reembed"}
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ def argument(pair: Pair, name: str, annotation: str, probe: str) -> Any:
     by_name: dict[str, Any] = {
         "execute": lambda context: Outcome(1.0, context.text, answer=context.text),
         "items": [NewMemory(probe)],
+        "operations": [Read(probe), Update(probe, "ours"), Delete(probe)],
         "memories": [NewMemory(probe)],
         "activated": pair.hits,
         "path": path,
