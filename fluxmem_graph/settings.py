@@ -173,10 +173,14 @@ class Settings(BaseSettings):
         return self.home / self.profile
 
 
-def load_settings(**overrides: object) -> Settings:
-    """Read the settings; `None` overrides are ignored. Raises ConfigurationError naming the bad field."""
+def load_settings(base: Settings | None = None, /, **overrides: object) -> Settings:
+    """Read the settings, or take those of `base`; overrides win.
+
+    What is `None` is read from the environment. Raises ConfigurationError naming the bad field.
+    """
+    given = {**(dict(base) if base else {}), **overrides}
     try:
-        return Settings(**{k: v for k, v in overrides.items() if v is not None})  # type: ignore[arg-type]
+        return Settings(**{k: v for k, v in given.items() if v is not None})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -89,14 +89,14 @@ def _show(done: "Consolidation", as_json: bool) -> None:
         print_json(consolidation_json(done))
         return
     print_table(COLUMNS, [_row(change) for change in done.changes if change.change != "none"])
-    counts = {kind: len(done.of(kind)) for kind in ("create", "revise", "unchanged", "retire", "none")}
+    counts = _counts(done)
+    told = ", ".join(f"{count} {name}" for name, count in counts.items())
     note(
         f"{done.episodes} episodes, {done.new_episodes} new; {done.clusters} clusters, {done.noise} in none; "
-        f"skills: {counts['create']} created, {counts['revise']} revised, {counts['unchanged']} unchanged, "
-        f"{counts['retire']} retired; {counts['none']} clusters without a success"
+        f"skills: {told}; {len(done.of('none'))} clusters without a success"
     )
     note(", ".join(f"{name} {round(value, 2)}" for name, value in done.cost.items()))
-    if not done.applied and (counts["create"] or counts["revise"] or counts["retire"]):
+    if not done.applied and sum(counts.values()) > counts["unchanged"]:
         note("this is a plan: nothing was changed; --apply does it")
 
 
@@ -104,10 +104,17 @@ def consolidation_json(done: "Consolidation") -> dict[str, Any]:
     """Return a consolidation as JSON has it, with counts and mean PEMS before and after; without places."""
     plain: dict[str, Any] = to_plain(done)
     del plain["places"]
-    names = {"created": "create", "revised": "revise", "unchanged": "unchanged", "retired": "retire"}
-    counts = {name: sum(c.change == kind for c in done.changes) for name, kind in names.items()}
     before, after = _mean(done, "pems_before"), _mean(done, "pems")
-    return {**plain, **counts, "pems_before": before, "pems_after": after}
+    return {**plain, **_counts(done), "pems_before": before, "pems_after": after}
+
+
+def _counts(done: "Consolidation") -> dict[str, int]:
+    return {
+        "created": len(done.of("create")),
+        "revised": len(done.of("revise")),
+        "unchanged": len(done.of("unchanged")),
+        "retired": len(done.of("retire")),
+    }
 
 
 def _mean(done: "Consolidation", name: str) -> float | None:

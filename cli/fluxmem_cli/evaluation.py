@@ -66,13 +66,13 @@ def retrieval(
     check_writable(json_file, "--json")
     settings = load_settings()
     factories = _factories(read_words(systems), settings, load_embedder(settings))
-    with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
+    with _measuring() as progress:
         report = run_retrieval(
             path,
             factories,
             cut_offs,
             described(settings, path, seed),
-            lambda label, done, total: tick(done, total, label),
+            progress,
         )
     if report.missing_evidence:
         note(f"{report.missing_evidence} gold labels name no document; they count as not found")
@@ -90,13 +90,13 @@ def refinement(path: PathArgument, json_file: JsonFileOption = None, plot: PlotO
     from fluxmem_graph.evaluation.refinement import run_refinement
 
     settings = _ready(path, json_file, plot)
-    with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
+    with _measuring() as progress:
         report = run_refinement(
             path,
             settings,
             load_embedder(settings),
             described(settings, path, seed=0),
-            lambda label, done, total: tick(done, total, label),
+            progress,
         )
     _draw(refinement_figure, report, plot)
     show_report(report, json_file, f"share of questions of {path} solved by each round")
@@ -122,7 +122,7 @@ def learning(
 
     settings = _ready(path, json_file, plot)
     how = {**described(settings, path, shuffle or 0), "shuffle": shuffle, "wrong": wrong}
-    with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
+    with _measuring() as progress:
         report = run_learning(
             path,
             settings,
@@ -130,7 +130,7 @@ def learning(
             how,
             shuffle=shuffle,
             wrong=wrong,
-            progress=lambda label, done, total: tick(done, total, label),
+            progress=progress,
         )
     _draw(learning_figure, report, plot)
     show_report(report, json_file, f"recall@10 of questions of {path}")
@@ -156,13 +156,13 @@ def skills(
     load_runs(path)
     settings = with_server(load_settings())
     how = {**described(settings, path, seed=0), "consolidation": settings.consolidation.model_dump()}
-    with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
+    with _measuring() as progress:
         report = run_skills(
             path,
             settings,
             load_embedder(settings),
             how,
-            lambda label, done, total: tick(done, total, label[:40]),
+            lambda label, done, total: progress(label[:40], done, total),
         )
     show_report(report, json_file, f"skills of {path}")
 
@@ -247,6 +247,13 @@ def described(settings: "Settings", path: Path, seed: int) -> dict[str, Any]:
         "retrieval": settings.retrieval.model_dump(),
         **environment(seed),
     }
+
+
+@contextmanager
+def _measuring() -> Iterator[Callable[[str, int, int], None]]:
+    """Show progress; gives a function that takes a label, what is done, and the total."""
+    with _terminated_like_interrupted(), progress_bar("evaluate") as tick:
+        yield lambda label, done, total: tick(done, total, label)
 
 
 @contextmanager

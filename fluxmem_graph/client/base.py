@@ -48,7 +48,7 @@ class Connected:
         `overrides` are settings by name, such as `namespace="shop"`, and win over `settings`. Raises
         ConfigurationError, ServerError, Unavailable, UnsupportedServer, SchemaMismatch or EmbedderMismatch.
         """
-        settings = load_settings(**{**(dict(settings) if settings else {}), **overrides})
+        settings = load_settings(settings, **overrides)
         metered = MeteredEmbedder(embedder or load_embedder(settings))
         database, schema = connect_database(settings, metered)
         model = llm or load_llm(settings)

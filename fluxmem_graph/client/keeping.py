@@ -23,7 +23,7 @@ class Keeping(Connected):
 
         Raises ConfigurationError.
         """
-        return diagnose(load_settings(**{**(dict(settings) if settings else {}), **overrides}), fix=fix)
+        return diagnose(load_settings(settings, **overrides), fix=fix)
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """Examine this namespace, its database and its machine; `fix` repairs what is safe."""
@@ -42,7 +42,7 @@ class Keeping(Connected):
         It can be interrupted and run again. Connections that are open then have to connect anew with the
         new embedder. Raises ConfigurationError, Conflict, EmbeddingError and DatabaseError.
         """
-        chosen = load_settings(**{**(dict(settings) if settings else {}), **overrides})
+        chosen = load_settings(settings, **overrides)
         database = open_database(chosen)
         try:
             database.verify()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from fluxmem_graph import telemetry
 from fluxmem_graph.protocols import LLM, Embedder, FloatMatrix, ModelT
+from fluxmem_graph.retrieval.context import estimate_tokens
 
 
 class MeteredEmbedder:
@@ -35,7 +36,7 @@ class MeteredEmbedder:
         """Return what the embedder returns. Raises EmbeddingError."""
         if not texts:
             return self.inner.embed(texts)
-        spent = {"calls": 1, "texts": len(texts), "tokens": sum((len(text) + 3) // 4 for text in texts)}
+        spent = {"calls": 1, "texts": len(texts), "tokens": sum(map(estimate_tokens, texts))}
         labels = {"fluxmem.model": self.name}
         with telemetry.span("fluxmem.embed", {**labels, "fluxmem.texts": len(texts)}):
             matrix = self.inner.embed(texts)

@@ -14,10 +14,11 @@ from statistics import fmean
 from typing import Any
 
 from fluxmem_graph.client import FluxMem
+from fluxmem_graph.client.paging import every_match
 from fluxmem_graph.errors import ConfigurationError, InvalidInput
 from fluxmem_graph.evaluation.fluxmem_system import FluxMemSystem
 from fluxmem_graph.ingest import ReadNotes, ReadOptions
-from fluxmem_graph.ingest.actions import parse_call
+from fluxmem_graph.ingest.actions import told_and_called, tools_called
 from fluxmem_graph.ingest.rows import RowReader
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.retrieval.context import estimate_tokens
@@ -29,7 +30,6 @@ from fluxmem_graph.types import Consolidation, Layer, NewEpisode, Skill
 TRIALS = 3
 MESSAGES = 3
 NEAREST = 20
-PAGE = 1000
 SEED = 0
 
 Progress = Callable[[str, int, int], None]
@@ -47,17 +47,13 @@ class Run:
     @property
     def opening(self) -> str:
         """The first messages of the user: what answers no tool."""
-        told, answers = [], False
-        for step in self.episode.steps:
-            if not answers:
-                told.append(step.observation)
-            answers = parse_call(step.action) is not None
+        told = [text for text, _ in told_and_called(self.episode.steps) if text is not None]
         return "\n".join(told[:MESSAGES])
 
     @property
     def tools(self) -> frozenset[str]:
         """The tools that it called."""
-        return frozenset(call.tool for step in self.episode.steps if (call := parse_call(step.action)))
+        return frozenset(tools_called(self.episode.steps))
 
     @property
     def tokens(self) -> int:
@@ -193,10 +189,9 @@ def _run(row: Mapping[str, Any], number: int) -> Run:
 
 def _numbers(memory: FluxMem) -> dict[str, int]:
     """Return the place in the data set of every stored episode, by id."""
-    found: dict[str, int] = {}
-    while page := memory.match(layer=Layer.EPISODIC, after_id=max(found, default=""), top=PAGE):
-        found |= {episode.id: int(episode.external_id or 0) for episode in page}
-    return found
+    return {
+        episode.id: int(episode.external_id or 0) for episode in every_match(memory, layer=Layer.EPISODIC)
+    }
 
 
 def _probe(memory: FluxMem, run: Run, known: Mapping[str, Run], skills: Mapping[str, Skill]) -> Probe:

@@ -2,9 +2,11 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from fluxmem_graph.types import NewStep
 
 _NAME = re.compile(r"[A-Za-z_][\w.:/-]*")
 _JSON = json.JSONDecoder()
@@ -54,6 +56,20 @@ def parse_call(text: str) -> ToolCall | None:
                 return None
             place += len(", ")
     return ToolCall(tool[0], arguments) if place == end else None
+
+
+def told_and_called(steps: Iterable[NewStep]) -> Iterator[tuple[str | None, ToolCall | None]]:
+    """Yield what each step told the agent, None where a tool answered, and the call that it made, if any."""
+    answers = False
+    for step in steps:
+        call = parse_call(step.action)
+        yield None if answers else step.observation, call
+        answers = call is not None
+
+
+def tools_called(steps: Iterable[NewStep]) -> list[str]:
+    """Return the tools that steps call, in order."""
+    return [call.tool for _, call in told_and_called(steps) if call is not None]
 
 
 def _text(value: object) -> str:

@@ -1,14 +1,13 @@
 """A conversation kept item by item in the form of some framework, each item recalled like any turn."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fluxmem_graph.client import FluxMem
+from fluxmem_graph.client.paging import every_match
 from fluxmem_graph.operations.rows import new_id
 from fluxmem_graph.types import Memory, NewMemory, Status
-
-PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +60,8 @@ class Conversation:
             self.memory.delete(memory.id)
 
     def _stored(self) -> list[Memory]:
-        found = [*self._with(Status.ACTIVE), *self._with(Status.QUARANTINED)]
+        mine = {"conversation": self._mark}
+        kept = (Status.ACTIVE, Status.QUARANTINED)
+        found = [memory for status in kept for memory in every_match(self.memory, mine, status=status)]
         # Ids begin with the time, so this is the order in which they came.
         return sorted(found, key=lambda memory: memory.id)
-
-    def _with(self, status: Status) -> Iterator[Memory]:
-        after, where = "", {"conversation": self._mark}
-        while page := self.memory.match(where, status=status, after_id=after, top=PAGE):
-            yield from page
-            after = page[-1].id

@@ -27,9 +27,9 @@ from langgraph.store.base import (
 )
 
 from fluxmem_graph.client import FluxMem
+from fluxmem_graph.client.paging import every_match
 from fluxmem_graph.types import Memory, NewMemory
 
-PAGE = 500
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda value, given: value == given,
     "$ne": lambda value, given: value != given,
@@ -124,7 +124,7 @@ class FluxMemStore(BaseStore):
                     fields = _fields(hit, hit.metadata)
                     found[hit.id] = SearchItem(**fields, score=hit.score)
         if len(found) < wanted:
-            for memory in self._matching(where):
+            for memory in every_match(self._memory, where):
                 if len(found) == wanted:
                     break
                 if memory.id not in found and _passes(memory.metadata, given):
@@ -137,7 +137,7 @@ class FluxMemStore(BaseStore):
     def _paths(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         paths = {
             tuple(memory.metadata["path"])
-            for memory in self._matching({_level(0): ""})
+            for memory in every_match(self._memory, {_level(0): ""})
             if not _expired(memory.metadata)
         }
         kept = {
@@ -145,12 +145,6 @@ class FluxMemStore(BaseStore):
         }
         cut = sorted({path[: op.max_depth] for path in kept})
         return cut[op.offset : op.offset + op.limit]
-
-    def _matching(self, where: Mapping[str, Any]) -> Iterator[Memory]:
-        after = ""
-        while page := self._memory.match(where, after_id=after, top=PAGE):
-            yield from page
-            after = page[-1].id
 
     def _refresh(self, memories: Sequence[Memory], wished: bool) -> None:
         for memory in memories:

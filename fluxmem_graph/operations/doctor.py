@@ -1,6 +1,6 @@
 """Finds what is wrong with a namespace and the database that it is in, and repairs what is safe to repair."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,10 +124,10 @@ class Doctor:
         said = [
             f"{row['count']} {row['label']} with {row['problem']} (such as {row['example']})" for row in rows
         ]
-        safe = any(row["problem"] in _SAFE_IDENTITY for row in rows)
-        rest = any(row["problem"] not in _SAFE_IDENTITY for row in rows)
-        by_hand = "set what is missing, or delete the nodes, by hand: MATCH (n) WHERE elementId(n) = '...'"
-        return _found("identity", said, "every node has namespace, id and key", safe, by_hand if rest else "")
+        by_hand = "the examples are element ids: set what is missing there, or delete the nodes, by hand"
+        kinds = {row["problem"] for row in rows}
+        fine = "every node has namespace, id and key"
+        return _sorted_out("identity", said, fine, kinds, _SAFE_IDENTITY, by_hand)
 
     def vectors(self) -> Check:
         """Has every memory a vector that the index holds."""
@@ -144,21 +144,16 @@ class Doctor:
         """Does everything hang on something."""
         rows = self.database.run("fluxmem.internal.checkOrphans", namespace=self.namespace)
         said = [f"{row['count']} x {row['kind']} without what it belongs to{_such_as(row)}" for row in rows]
-        safe = any(row["kind"] in _SAFE_ORPHANS for row in rows)
-        rest = any(row["kind"] not in _SAFE_ORPHANS for row in rows)
-        by_hand = (
-            "steps and former versions hold text: look at them, then delete them by hand" if rest else ""
-        )
-        return _found("orphans", said, "none", safe, by_hand)
+        by_hand = "steps and former versions hold text: look at them, then delete them by hand"
+        return _sorted_out("orphans", said, "none", {row["kind"] for row in rows}, _SAFE_ORPHANS, by_hand)
 
     def log(self) -> Check:
         """Do the log and the memories speak of each other."""
         rows = self.database.run("fluxmem.internal.checkLog", namespace=self.namespace)
         said = [f"{row['count']} x {row['problem']}{_such_as(row)}" for row in rows]
-        safe = any(row["problem"] in _SAFE_LOG for row in rows)
-        rest = any(row["problem"] not in _SAFE_LOG for row in rows)
-        by_hand = "memories that no entry made were written past fluxmem: store them again" if rest else ""
-        return _found("log", said, "every entry has its memory", safe, by_hand)
+        by_hand = "memories that no entry made were written past fluxmem: store them again"
+        fine = "every entry has its memory"
+        return _sorted_out("log", said, fine, {row["problem"] for row in rows}, _SAFE_LOG, by_hand)
 
     def counts(self) -> Check:
         """Is as much stored as was submitted."""
@@ -201,6 +196,13 @@ def _found(name: str, said: Sequence[str], fine: str, safe: bool, by_hand: str) 
     if not said:
         return Check(name, True, fine)
     return Check(name, False, "; ".join(said), "; ".join(filter(None, [BY_ITSELF if safe else "", by_hand])))
+
+
+def _sorted_out(
+    name: str, said: Sequence[str], fine: str, kinds: set[str], safe: Collection[str], by_hand: str
+) -> Check:
+    """Return a check of findings of several kinds, of which some are `safe` to repair."""
+    return _found(name, said, fine, not kinds.isdisjoint(safe), by_hand if kinds.difference(safe) else "")
 
 
 def _such_as(row: Row) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fluxmem_graph.errors import EmbeddingError
-from fluxmem_graph.ingest.actions import parse_call
+from fluxmem_graph.ingest.actions import told_and_called
 from fluxmem_graph.operations.rows import labelled
 from fluxmem_graph.protocols import Embedder, FloatMatrix
 from fluxmem_graph.types import NewEpisode, NewMemory, NewStep
@@ -16,7 +16,7 @@ TOLD_STEPS = 200
 
 def embed_memories(embedder: Embedder, memories: Sequence[NewMemory]) -> FloatMatrix:
     """Return one unit vector per memory, shape (len(memories), dimension). Raises EmbeddingError."""
-    return _embed(embedder, [labelled(memory) for memory in memories])
+    return embed_texts(embedder, [labelled(memory) for memory in memories])
 
 
 def embed_episodes(embedder: Embedder, episodes: Sequence[NewEpisode]) -> tuple[FloatMatrix, FloatMatrix]:
@@ -26,11 +26,12 @@ def embed_episodes(embedder: Embedder, episodes: Sequence[NewEpisode]) -> tuple[
     """
     texts = [reminding_text(episode.task, episode.steps) for episode in episodes]
     texts += [trajectory_text(episode.task, episode.steps) for episode in episodes]
-    matrix = _embed(embedder, texts)
+    matrix = embed_texts(embedder, texts)
     return matrix[: len(episodes)], matrix[len(episodes) :]
 
 
-def _embed(embedder: Embedder, texts: Sequence[str]) -> FloatMatrix:
+def embed_texts(embedder: Embedder, texts: Sequence[str]) -> FloatMatrix:
+    """Return one unit vector per text, shape (len(texts), dimension). Raises EmbeddingError."""
     # The database stores a vector of another length without a word and leaves it out of the index.
     matrix = embedder.embed(texts)
     if matrix.shape != (len(texts), embedder.dimension):
@@ -53,11 +54,10 @@ def trajectory_text(task: str, steps: Sequence[NewStep]) -> str:
     they differ between runs of one task more than between tasks. Of a long run the first 200 steps count.
     """
     steps = steps[:TOLD_STEPS]
-    calls = [parse_call(step.action) for step in steps]
-    tools = any(calls)
-    lines, answers = [task], False
-    for step, call in zip(steps, calls, strict=True):
+    pairs = list(told_and_called(steps))
+    tools = any(call for _, call in pairs)
+    lines = [task]
+    for step, (told, call) in zip(steps, pairs, strict=True):
         done = call.tool if call else "" if tools else step.action
-        lines += [text for text in ("" if answers else step.observation, done) if text]
-        answers = call is not None
+        lines += [text for text in (told, done) if text]
     return "\n".join(lines)

@@ -91,16 +91,7 @@ class Episodes:
 
     def read(self, episode_id: str) -> NewEpisode:
         """Return an episode with its steps in order. Raises NotFound."""
-        row = find_episode(self.database, self.namespace, episode_id)
-        return NewEpisode(
-            row["task"],
-            to_steps(row["steps"]),
-            row["external_id"],
-            row["source"],
-            row["success"],
-            row["outcome"],
-            decode_metadata(row["metadata"]),
-        )
+        return to_episode(find_episode(self.database, self.namespace, episode_id))
 
     def _require(self, rows: list[Row], episode_id: str, memory_ids: Sequence[str] = ()) -> None:
         """Say why a statement changed nothing."""
@@ -121,6 +112,19 @@ def find_episode(database: Database, namespace: str, episode_id: str) -> Row:
     if not rows:
         raise NotFound(f"no episode {episode_id} in namespace {namespace}")
     return rows[0]
+
+
+def to_episode(row: Row) -> NewEpisode:
+    """Return the run that a row of `fluxmem.episode` or `fluxmem.internal.runs` describes."""
+    return NewEpisode(
+        row["task"],
+        to_steps(row["steps"]),
+        row["external_id"],
+        row["source"],
+        row["success"],
+        row["outcome"],
+        decode_metadata(row["metadata"]),
+    )
 
 
 def to_steps(rows: Sequence[Row]) -> tuple[NewStep, ...]:

@@ -9,6 +9,7 @@ from fluxmem_graph.errors import InvalidInput, NotFound
 from fluxmem_graph.graph.database import Database, Row, vectors
 from fluxmem_graph.ingest.entities import entity_key
 from fluxmem_graph.ingest.values import check_text
+from fluxmem_graph.operations.batches import batched
 from fluxmem_graph.operations.embedded import embed_episodes
 from fluxmem_graph.operations.episodes import find_episode, to_steps
 from fluxmem_graph.operations.moving import Export
@@ -45,7 +46,7 @@ class Erasing:
         if not rows:
             raise NotFound(f"no memory of source {uri} in namespace {self.namespace}")
         shared = [{"id": row["id"], "source": row["others"][0]} for row in rows if row["others"]]
-        for page in _pages(shared):
+        for page in batched(shared, BATCH):
             self._recite(uri, page)
             self.database.run("fluxmem.internal.uncite", namespace=self.namespace, uri=uri, rows=page)
         return self._erase([row["id"] for row in rows if not row["others"]], texts=[uri])
@@ -69,14 +70,14 @@ class Erasing:
         return self._erase(list(found), name=name)
 
     def _erase(self, ids: Sequence[str], texts: Sequence[str] = (), name: str | None = None) -> Erased:
-        scope = self._with_derived(ids)
+        scope, asked = self._with_derived(ids), set(ids)
         contents = {row["content"] for row in scope.values() if row["content"]}
         markers = Markers(frozenset(contents) | set(texts), name, frozenset(scope))
         # Copies first: when this is interrupted, the erased texts are still known to the next run.
         changed = self._redact(markers)
         counts = dict.fromkeys(("memories", "steps", "tombstones", "entities", "sources"), 0)
         # What was made of others goes before these, so that a second run still finds it.
-        pages = _pages([*(id_ for id_ in scope if id_ not in set(ids)), *ids])
+        pages = batched([*(id_ for id_ in scope if id_ not in asked), *ids], BATCH)
         # An erasure that destroys nothing may still have taken a name out of texts: it is logged too.
         for page in list(pages) or [[]]:
             for row in self.database.run(
@@ -90,7 +91,7 @@ class Erasing:
         self.database.run("fluxmem.internal.forgetSpeakers", namespace=self.namespace)
         return Erased(
             **counts,
-            derived=len(scope) - len(set(ids)),
+            derived=len(scope) - len(asked),
             redacted=changed,
             markers=tuple(sorted([*markers.texts, *([name] if name else [])])[:SHOWN]),
             left=tuple(self._left(markers)),
@@ -138,7 +139,7 @@ class Erasing:
                 and "Semantic" not in row["labels"]
                 and (changed := redacted(_quoting(kind, row["properties"]), markers))
             )
-            for page in _pages(rows):
+            for page in batched(rows, BATCH):
                 if kind == "memory":
                     for row in page:
                         if "task" in row["properties"]:
@@ -151,7 +152,7 @@ class Erasing:
 
     def _embed_again(self, episode_ids: Sequence[str]) -> None:
         """Give redacted episodes the vectors of what is left of them."""
-        for page in _pages(episode_ids):
+        for page in batched(episode_ids, BATCH):
             rows = [find_episode(self.database, self.namespace, id_) for id_ in page]
             ended = [row for row in rows if row["ended_at"] is not None]
             if not ended:
@@ -206,14 +207,3 @@ def _quoting(kind: str, properties: Sequence[Sequence[Any]]) -> Iterator[tuple[s
         name == "kind" and value in ("create", "update") for name, _, value in properties
     )
     return ((name, form, value) for name, form, value in properties if not own or name == "reason")
-
-
-def _pages(items: Any) -> Iterator[list[Any]]:
-    page: list[Any] = []
-    for item in items:
-        page.append(item)
-        if len(page) == BATCH:
-            yield page
-            page = []
-    if page:
-        yield page

@@ -1,8 +1,7 @@
 """Loading many items: batched, idempotent by key, embedding while the batch before is being written."""
 
-import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from fluxmem_graph.errors import InvalidInput
 from fluxmem_graph.graph.database import Call, Database, vectors
 from fluxmem_graph.ingest import Item
+from fluxmem_graph.operations.batches import batched
 from fluxmem_graph.operations.embedded import embed_episodes, embed_memories
 from fluxmem_graph.operations.guards import Guard, written
 from fluxmem_graph.operations.namespaces import check_room
@@ -59,7 +59,7 @@ class Ingest:
         done = 0
         with ThreadPoolExecutor(1) as writer:
             writing: Future[None] | None = None
-            for chunk in _chunks(items, BATCH):
+            for chunk in batched(items, BATCH):
                 for batch in self._prepare(chunk):
                     self._embed(batch)
                     if writing is not None:
@@ -167,9 +167,3 @@ class Ingest:
         self.report.quarantined += sum(len(rows[0]["quarantined"]) for rows in guarded)
         self.report.created += created
         self.report.unchanged += len(batch.rows) - created
-
-
-def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    remaining = iter(items)
-    while chunk := list(itertools.islice(remaining, size)):
-        yield chunk

@@ -5,19 +5,18 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from fluxmem_graph.errors import Conflict, InvalidInput
 from fluxmem_graph.graph.database import Call, Database
 from fluxmem_graph.ingest.values import content_hash
+from fluxmem_graph.operations.batches import batched
 from fluxmem_graph.operations.comparing import difference, skipped
 from fluxmem_graph.operations.moving import PAGE, Export, Progress, vector_values
 from fluxmem_graph.types import Replayed
 
 # Of one transaction.
 BATCH = 100
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +197,7 @@ class Replay:
         if self.database.run("fluxmem.internal.exportNamespace", namespace=self.target.namespace):
             raise Conflict(f"namespace {self.target.namespace} is there already; name another one")
         done = erased = 0
-        for page in _paged(self._steps(), BATCH):
+        for page in batched(self._steps(), BATCH):
             self._play([call for calls, _ in page for call in calls])
             for _, operations in page:
                 done += len(operations)
@@ -297,7 +296,7 @@ class Replay:
             for line in self.source.lines()
             if line["kind"] == "memory" and "embedding_model" in line["properties"]
         )
-        for page in _paged(memories, PAGE):
+        for page in batched(memories, PAGE):
             rows = [
                 {
                     "id": line["id"],
@@ -315,8 +314,3 @@ def _written_together(operation: Logged) -> tuple[str | None, bool, tuple[Any, .
     statement = None if operation.erased else _BATCHED.get(operation.kind, (None,))[0]
     same = (operation.at, operation.actor, operation.reason, operation.run_id)
     return statement, operation.erased, same if statement else ()
-
-
-def _paged(items: Iterator[T], size: int) -> Iterator[list[T]]:
-    while page := list(itertools.islice(items, size)):
-        yield page

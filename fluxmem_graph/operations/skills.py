@@ -9,8 +9,8 @@ import numpy as np
 
 from fluxmem_graph.errors import Conflict, InvalidInput, NotFound
 from fluxmem_graph.graph.database import Database, Row, vectors
-from fluxmem_graph.ingest.values import content_hash, decode_metadata
-from fluxmem_graph.operations.episodes import to_steps
+from fluxmem_graph.ingest.values import content_hash
+from fluxmem_graph.operations.episodes import to_episode
 from fluxmem_graph.operations.rows import new_id
 from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.types import NewEpisode, Review, Skill, Status
@@ -81,19 +81,16 @@ class Skills:
         versions = self.versions(skill_id)
         if version is None:
             return next((skill for skill in versions if skill.status is Status.ACTIVE), versions[0])
-        for skill in versions:
-            if skill.version == version:
-                return skill
-        known = ", ".join(str(skill.version) for skill in versions)
-        raise NotFound(f"skill {skill_id} has no version {version}; there are {known}")
+        return _numbered(versions, skill_id, version)
 
     def approve(self, skill_id: str, version: int | None = None, *, reason: str = "") -> Skill:
         """Give agents a version, the newest candidate unless named. Raises NotFound or Conflict."""
         versions = self.versions(skill_id)
-        waiting = [skill.version for skill in versions if skill.review is Review.CANDIDATE]
+        waiting = [skill for skill in versions if skill.review is Review.CANDIDATE]
         if version is None and not waiting:
             raise Conflict(f"skill {skill_id} has no candidate; name a version to bring it back")
-        return self._review(skill_id, version or waiting[0], "approve", reason)
+        chosen = waiting[0] if version is None else _numbered(versions, skill_id, version)
+        return self._review(chosen, "approve", reason)
 
     def rollback(self, skill_id: str, version: int | None = None, *, reason: str = "") -> Skill:
         """Give agents an earlier version again, the last approved one unless named.
@@ -103,22 +100,20 @@ class Skills:
         versions = self.versions(skill_id)
         used = next((skill.version for skill in versions if skill.status is Status.ACTIVE), None)
         earlier = [
-            skill.version
+            skill
             for skill in versions
             if skill.review is Review.APPROVED and used is not None and skill.version < used
         ]
         if version is None and not earlier:
             raise Conflict(f"skill {skill_id} has no earlier approved version to go back to")
-        return self._review(skill_id, version or earlier[0], "rollback", reason)
+        chosen = earlier[0] if version is None else _numbered(versions, skill_id, version)
+        return self._review(chosen, "rollback", reason)
 
     def retire(self, skill_id: str, *, reason: str = "", owner: str | None = None) -> Skill:
         """Take a skill away from agents; its versions stay. Raises NotFound or Conflict."""
-        return self._review(skill_id, None, "retire", reason, owner)
+        return self._review(self.version(skill_id), "retire", reason, owner)
 
-    def _review(
-        self, skill_id: str, version: int | None, verdict: str, reason: str, owner: str | None = None
-    ) -> Skill:
-        skill = self.version(skill_id, version)
+    def _review(self, skill: Skill, verdict: str, reason: str, owner: str | None = None) -> Skill:
         rows = self.database.run(
             "fluxmem.reviewSkill",
             namespace=self.namespace,
@@ -131,9 +126,9 @@ class Skills:
         )
         if not rows:
             raise Conflict(
-                f"version {skill.version} of skill {skill_id} is {skill.status}; nothing to {verdict}"
+                f"version {skill.version} of skill {skill.skill_id} is {skill.status}; nothing to {verdict}"
             )
-        return self.version(skill_id, skill.version)
+        return self.version(skill.skill_id, skill.version)
 
     def create(
         self,
@@ -190,18 +185,7 @@ class Skills:
     def runs(self, episode_ids: Sequence[str]) -> list[NewEpisode]:
         """Return episodes with their steps, by id, which is by age."""
         rows = self.database.run("fluxmem.internal.runs", namespace=self.namespace, ids=sorted(episode_ids))
-        return [
-            NewEpisode(
-                row["task"],
-                to_steps(row["steps"]),
-                row["external_id"],
-                row["source"],
-                row["success"],
-                row["outcome"],
-                decode_metadata(row["metadata"]),
-            )
-            for row in rows
-        ]
+        return [to_episode(row) for row in rows]
 
     def lineages(self) -> list[Lineage]:
         """Return every skill with the runs of all its versions, by id."""
@@ -227,6 +211,14 @@ class Skills:
     def release(self, owner: str, seq: int | None) -> None:
         """Give the lease back; with `seq`, skills are made of all that the log had until then."""
         self.database.run("fluxmem.internal.release", namespace=self.namespace, owner=owner, seq=seq)
+
+
+def _numbered(versions: Sequence[Skill], skill_id: str, version: int) -> Skill:
+    for skill in versions:
+        if skill.version == version:
+            return skill
+    known = ", ".join(str(skill.version) for skill in versions)
+    raise NotFound(f"skill {skill_id} has no version {version}; there are {known}")
 
 
 def check_at_least(count: int) -> None:

@@ -29,11 +29,14 @@ class Clusters:
     dimensions: int
     plane: Rows
 
+    @property
+    def count(self) -> int:
+        """How many clusters there are."""
+        return int(self.labels.max(initial=NOISE)) + 1
+
     def members(self) -> list[list[int]]:
         """Return the places of each cluster's rows, by label."""
-        return [
-            np.flatnonzero(self.labels == label).tolist() for label in range(self.labels.max(initial=-1) + 1)
-        ]
+        return [np.flatnonzero(self.labels == label).tolist() for label in range(self.count)]
 
 
 def cluster(vectors: FloatMatrix | Sequence[Sequence[float]], settings: ConsolidationSettings) -> Clusters:
@@ -101,10 +104,10 @@ def _from_middle(rows: Rows) -> Rows:
 
 def _numbered(labels: Labels) -> Labels:
     """Number clusters by their first row, since HDBSCAN's numbers depend on the order."""
-    kept = list(dict.fromkeys(label for label in labels.tolist() if label != NOISE))
-    return np.asarray(
-        [kept.index(label) if label != NOISE else NOISE for label in labels.tolist()], dtype=np.intp
-    )
+    numbers = {NOISE: NOISE}
+    for label in labels.tolist():
+        numbers.setdefault(label, len(numbers) - 1)
+    return np.asarray([numbers[label] for label in labels.tolist()], dtype=np.intp)
 
 
 def _reduced(rows: Rows) -> Rows:

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from fluxmem_graph.errors import EmbeddingError
 from fluxmem_graph.graph.stopping import stoppable
+from fluxmem_graph.operations.embedded import embed_texts
 from fluxmem_graph.operations.rows import new_id
 from fluxmem_graph.operations.skills import LEASE_SECONDS, Skills, Trajectories, check_at_least
 from fluxmem_graph.protocols import LLM, Embedder
@@ -75,7 +75,7 @@ class Consolidator:
             run_id=self.run_id,
             episodes=len(trajectories.ids),
             new_episodes=new,
-            clusters=len(clusters.members()),
+            clusters=clusters.count,
             noise=int((clusters.labels == NOISE).sum()),
             unusable=trajectories.unusable,
             dimensions=clusters.dimensions,
@@ -160,9 +160,7 @@ class Consolidator:
 
     def _store(self, change: SkillChange, best: Tried, former: Skill | None) -> Pems:
         texts = [best.content] if former is None else [best.content, former.content]
-        matrix = self.embedder.embed(texts)
-        if matrix.shape != (len(texts), self.embedder.dimension):
-            raise EmbeddingError(f"{self.embedder.name} returned an array of shape {matrix.shape}")
+        matrix = embed_texts(self.embedder, texts)
         self._embedded += len(texts)
         pems = best.pems(drift(float(matrix[0] @ matrix[1]) if former else None))
         draft = best.draft

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import BaseModel, ConfigDict, Field
 
 from fluxmem_graph.errors import InvalidInput, LLMError
-from fluxmem_graph.ingest.actions import parse_call
+from fluxmem_graph.ingest.actions import tools_called
 from fluxmem_graph.ingest.values import clean_text
 from fluxmem_graph.llm.structured import instead_of
 from fluxmem_graph.protocols import LLM
@@ -125,8 +125,8 @@ class Inducer:
         """Say what failed runs were told, left out and did besides, most frequent first."""
         told = [step.feedback for run in bad for step in run.steps if step.feedback]
         told += [run.outcome for run in bad if run.outcome]
-        tools = [set(_tools(run)) for run in bad]
-        usual = {tool for run in good for tool in _tools(run)}
+        tools = [set(tools_called(run.steps)) for run in bad]
+        usual = {tool for run in good for tool in tools_called(run.steps)}
         missed = Counter(
             tool for mine in tools for tool in dict.fromkeys(tools_of(lines)) if tool not in mine
         )
@@ -193,7 +193,3 @@ def _sorted(runs: Sequence[NewEpisode]) -> tuple[list[NewEpisode], list[NewEpiso
     """Return the successful runs that acted, and the failed ones."""
     good = [run for run in runs if succeeded(run) and any(step.action.strip() for step in run.steps)]
     return good, [run for run in runs if run.success is not None and not succeeded(run)]
-
-
-def _tools(run: NewEpisode) -> list[str]:
-    return [call.tool for step in run.steps if (call := parse_call(step.action))]

@@ -54,3 +54,13 @@ def test_the_pool_of_both_doors_is_one_text() -> None:
         start, end = text.index("CALL (voices, meaning) {"), text.index("  // Of what learning alone brings")
         blocks.append(text[start:end])
     assert blocks[0] == blocks[1]
+
+
+def test_the_ranking_of_skills_of_both_doors_is_one_text() -> None:
+    procedures = ROOT / "cypher" / "procedures"
+    blocks = []
+    for name in ("activate", "spread"):
+        text = (procedures / f"{name}.cypher").read_text(encoding="utf-8")
+        start = text.index("CALL (episodes, settled) {")
+        blocks.append(text[start : text.index("RETURN collect(best) AS skills", start)])
+    assert blocks[0] == blocks[1]
