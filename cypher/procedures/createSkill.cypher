@@ -12,33 +12,36 @@ CYPHER 25
 MATCH (tenant:Namespace {name: $namespace})
 SET tenant.namespace = $namespace // one change of skills at a time: states are read before they are set
 WITH tenant
+CALL () {
+  UNWIND $sources AS source
+  MATCH (episode:Memory {namespace: $namespace, id: source})
+  WHERE episode.layer = 'episodic'
+  RETURN collect(episode) AS episodes
+}
+WITH tenant, episodes
 WHERE ($owner IS NULL OR tenant.lease_owner = $owner) AND $skill.content IS NOT NULL AND size($skill.steps) > 0
   // A run that was erased meanwhile must not live on in a skill.
-  AND size($sources) = COUNT {
-    UNWIND $sources AS source
-    MATCH (episode:Memory {namespace: $namespace, id: source}) WHERE episode.layer = 'episodic'
-    RETURN episode
-  }
-WITH tenant.key AS tenantKey, datetime() AS now, coalesce($skill.id, randomUUID()) AS id,
+  AND size(episodes) = size($sources)
+WITH episodes, tenant.key AS tenantKey, datetime() AS now, coalesce($skill.id, randomUUID()) AS id,
   coalesce($skill.skill_id, $skill.id, randomUUID()) AS skillId
 CALL (skillId) {
   OPTIONAL MATCH (earlier:Procedural {namespace: $namespace, skill_id: skillId})
   WITH earlier ORDER BY earlier.version DESC
   RETURN collect(earlier) AS earlier
 }
-WITH tenantKey, now, id, skillId, earlier, coalesce($skill.version, head(earlier).version + 1, 1) AS version
+WITH episodes, tenantKey, now, id, skillId, earlier, coalesce($skill.version, head(earlier).version + 1, 1) AS version
 CREATE (skill:Memory:Procedural {
   namespace: $namespace, namespace_key: tenantKey, id: id, key: 'skill ' + skillId + ' ' + version, layer: 'procedural',
   skill_id: skillId, version: version, status: CASE WHEN $approve THEN 'active' ELSE 'candidate' END,
   review: CASE WHEN $approve THEN 'approved' ELSE 'candidate' END, content: $skill.content, steps: $skill.steps,
   name: coalesce($skill.name, left($skill.content, 60)), recorded_from: now, valid_from: now, metadata: '{}', tags: []
 })
-WITH skill, earlier, now, $skill AS given
+WITH skill, episodes, earlier, now, $skill AS given
 SET skill += given {.when_to_use, .slots, .content_hash, .embedding_model, .pems, .pems_success, .pems_length,
     .pems_drift, .evidence, .made_by},
   skill.text = skill.name + '\n' + skill.content, skill.pitfalls = coalesce(given.pitfalls, []),
   skill.settled = coalesce(given.settled, false), skill.run_id = $runId
-WITH skill, earlier, now
+WITH skill, episodes, earlier, now
 CALL (skill) {
   WITH * WHERE $skill.embedding IS NOT NULL
   CALL db.create.setNodeVectorProperty(skill, 'embedding', toFloatList($skill.embedding))
@@ -47,10 +50,8 @@ CALL (skill, earlier) {
   WITH skill, head(earlier) AS former WHERE former IS NOT NULL
   CREATE (skill)-[:SUPERSEDES]->(former)
 }
-CALL (skill) {
-  UNWIND $sources AS source
-  MATCH (episode:Memory {namespace: $namespace, id: source})
-  WHERE episode.layer = 'episodic'
+CALL (skill, episodes) {
+  UNWIND episodes AS episode
   CREATE (episode)-[:DISTILLED_INTO {run_id: $runId}]->(skill)
 }
 CALL (earlier) {

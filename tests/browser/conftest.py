@@ -21,8 +21,9 @@ def example(server_settings: Settings) -> Iterator[FluxMem]:
         memory.erase_namespace()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
+    # Not for the whole run: Playwright keeps an event loop running, and others could start none.
     executable = shutil.which("chromium")
     if executable is None:
         pytest.fail("there is no chromium; `make setup` as root installs it, else `apt-get install chromium`")
