@@ -121,6 +121,7 @@ class PerturbedEmbedder:
 
 
 def _base_text(text: str) -> str:
-    # What is embedded starts with the speaker.
-    said = text.partition(": ")[2] or text
+    # What is embedded starts with the speaker; a run's text starts with its task.
+    first = text.partition("\n")[0]
+    said = first.partition(": ")[2] or first
     return said.partition(SEAM)[0]

@@ -1,6 +1,7 @@
 """What every test shares: a clean environment and one embedded server for the whole run."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in list(os.environ):
         if name.startswith(("NEO4J_", "FLUXMEM_", "OPENAI_")):
             del os.environ[name]
+    # A shell starts what runs in the background with Ctrl-C ignored, and programs inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

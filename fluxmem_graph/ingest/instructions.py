@@ -154,8 +154,9 @@ _RULES: Final = tuple(
         (
             0.5,
             "sets a trap for later questions",
-            rf"\bwhen the user asks\b|\bwhen summari[sz]ing this\b|\b{_SAY} that\b|\b(?:the )?user asks for\b",
+            rf"\bwhen the user asks\b|\b(?:{_SAY}|add) that\b|\b(?:the )?user asks for\b",
         ),
+        (0.5, "sets a trap for later questions", r"\bwhen summari[sz]ing this\b"),
         (
             1.0,
             "hides something from the user",

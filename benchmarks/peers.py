@@ -1,0 +1,213 @@
+"""The same conversations and questions through fluxmem and its peers, on one server, in one run.
+
+    python benchmarks/peers.py PATH [--environments DIR] [--json FILE]
+
+PATH is a folder of conversations such as `eval retrieval` takes. Each peer is installed from PyPI into a
+virtual environment of its own under DIR, and runs as a process of its own. One embedder makes all vectors
+beforehand, so no figure holds its time. Conversations are stored one after the other, and deleted before the
+next; questions go to all systems in turns, so that the noise of the machine hits all alike.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from platformdirs import user_cache_path
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from fluxmem_graph import Settings, load_settings
+from fluxmem_graph.embedding import load_embedder
+from fluxmem_graph.evaluation.datasets import RetrievalSet, load_retrieval_sets
+from fluxmem_graph.evaluation.environment import environment
+from fluxmem_graph.evaluation.metrics import percentile, recall_at
+from fluxmem_graph.operations.rows import labelled
+from fluxmem_graph.server import EmbeddedServer
+
+ROOT = Path(__file__).parents[1]
+TOP_K = 10
+WARM_UP = 20
+PACKAGES = {
+    "neo4j_graphrag": "neo4j-graphrag==1.22.0",
+    "langchain_neo4j": "langchain-neo4j==0.11.0",
+    "neo4j_agent_memory": "neo4j-agent-memory==0.8.0",
+    "mem0": "mem0ai==2.2.1",
+}
+# Name, the program in `peer_systems`, and its argument.
+SYSTEMS = [
+    ("fluxmem (Python)", "fluxmem", "python"),
+    ("fluxmem (CALL)", "fluxmem", "call"),
+    ("neo4j-graphrag vector", "neo4j_graphrag", "vector"),
+    ("neo4j-graphrag hybrid", "neo4j_graphrag", "hybrid"),
+    ("langchain-neo4j hybrid", "langchain_neo4j", ""),
+    ("neo4j-agent-memory", "neo4j_agent_memory", ""),
+    ("mem0 (infer off)", "mem0", ""),
+]
+
+
+@dataclass
+class Figures:
+    """What one system did: seconds and turns of each ingest, milliseconds and recall of each question."""
+
+    rates: list[float] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    recalls: list[float] = field(default_factory=list)
+    memory_mb: int = 0
+
+    def summary(self) -> dict[str, float]:
+        """Return medians, and the mean of recall."""
+        return {
+            "turns_per_s": median(self.rates),
+            "query_ms_p50": percentile(self.times, 50),
+            "query_ms_p95": percentile(self.times, 95),
+            f"recall@{TOP_K}": mean(self.recalls),
+            "client_memory_mb": self.memory_mb,
+        }
+
+
+class Running:
+    """A system's process, which answers one request at a time."""
+
+    def __init__(self, python: Path, program: str, argument: str, variables: Mapping[str, str]) -> None:
+        command = [str(python), "-m", f"benchmarks.peer_systems.{program}", argument]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, **variables},
+        )
+        self.name = program
+        self._read()
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        """Return the answer to a request. Raises RuntimeError when the process has ended."""
+        assert self.process.stdin is not None
+        print(json.dumps({"do": do, **request}), file=self.process.stdin, flush=True)
+        return self._read()
+
+    def _read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.name} ended: run `{' '.join(map(str, self.process.args))}` to see why")  # type: ignore[arg-type]
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def stop(self) -> None:
+        """Let the process end."""
+        self.process.communicate(timeout=60)
+
+
+def python_of(program: str, environments: Path) -> Path:
+    """Return the interpreter that has the system, after installing it when it is missing."""
+    if program == "fluxmem":
+        return Path(sys.executable)
+    package = PACKAGES[program]
+    folder = environments / package
+    python = folder / "bin" / "python"
+    if not (folder / "ready").exists():
+        print(f"installing {package}", file=sys.stderr, flush=True)
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", package], check=True)
+        (folder / "ready").touch()
+    return python
+
+
+def compare(
+    sets: Sequence[RetrievalSet], settings: Settings, environments: Path, variables: Mapping[str, str]
+) -> dict[str, Figures]:
+    """Return the figures of every system over all conversations."""
+    embedder = load_embedder(settings)
+    figures = {name: Figures() for name, *_ in SYSTEMS}
+    running = {
+        name: Running(python_of(program, environments), program, argument, variables)
+        for name, program, argument in SYSTEMS
+    }
+    chance = random.Random(0)
+    for chosen in sets:
+        texts = [labelled(document.memory) for document in chosen.documents]
+        vectors = [row.tobytes().hex() for row in embedder.embed(texts)]
+        turns = [
+            {**asdict(document.memory), "id": document.id, "text": text}
+            for document, text in zip(chosen.documents, texts, strict=True)
+        ]
+        for turn in turns:
+            turn["occurred_at"] = turn["occurred_at"] and turn["occurred_at"].isoformat()
+        questions = [question.text for question in chosen.questions]
+        asked = [row.tobytes().hex() for row in embedder.embed(questions)]
+        for name, system in shuffled(running, chance):
+            done = system.ask("index", turns=turns, vectors=vectors)
+            figures[name].rates.append(len(turns) / done["seconds"])
+            figures[name].memory_mb = done["memory_mb"]
+        for number in track(range(-WARM_UP, len(questions)), chosen.name, console=Console(stderr=True)):
+            place = number % len(questions)
+            for name, system in shuffled(running, chance):
+                found = system.ask("search", question=questions[place], vector=asked[place], top_k=TOP_K)
+                if number >= 0:
+                    figures[name].times.append(found["ms"])
+                    evidence = chosen.questions[place].evidence
+                    figures[name].recalls.append(recall_at(found["ids"], evidence, TOP_K))
+        for system in running.values():
+            system.ask("clear")
+    for system in running.values():
+        system.stop()
+    return figures
+
+
+def shuffled(running: Mapping[str, Running], chance: random.Random) -> list[tuple[str, Running]]:
+    """Return the systems in a new order, so that none always comes after the same one."""
+    return chance.sample(list(running.items()), len(running))
+
+
+def print_table(summaries: Mapping[str, Mapping[str, float]]) -> None:
+    """Print one line a system."""
+    table = Table("system")
+    for name in next(iter(summaries.values())):
+        table.add_column(name, justify="right")
+    for name, values in summaries.items():
+        table.add_row(name, *(f"{value:.3f}" if value < 1 else f"{value:.1f}" for value in values.values()))
+    Console().print(table)
+
+
+def main() -> None:
+    """Run all systems and print their table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--environments", type=Path, default=user_cache_path("fluxmem") / "peers")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    sets = load_retrieval_sets(options.path)
+    with tempfile.TemporaryDirectory(prefix="fluxmem-peers-") as home:
+        settings = load_settings(home=Path(home), profile="peers", server_heap_mb=1024)
+        server = EmbeddedServer(settings)
+        try:
+            address = server.start().bolt_uri or ""
+            user, password = server.credentials()
+            login = {"NEO4J_URI": address, "NEO4J_USERNAME": user, "NEO4J_PASSWORD": password}
+            figures = compare(sets, settings, options.environments, login)
+        finally:
+            server.stop()
+    summaries = {name: one.summary() for name, one in figures.items()}
+    print_table(summaries)
+    if options.json:
+        questions = sum(len(chosen.questions) for chosen in sets)
+        used = {"questions": questions, "packages": PACKAGES, "environment": environment(0)}
+        options.json.write_text(json.dumps({"systems": summaries, **used}, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
