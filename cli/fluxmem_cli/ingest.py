@@ -104,7 +104,6 @@ def print_report(report: "IngestReport", notes: "ReadNotes", as_json: bool) -> N
     else:
         print_pairs(
             {
-                "run": report.run_id,
                 "created": report.created,
                 "unchanged": report.unchanged,
                 **({"quarantined": report.quarantined} if report.quarantined else {}),
@@ -114,6 +113,7 @@ def print_report(report: "IngestReport", notes: "ReadNotes", as_json: bool) -> N
                 "undated": len(report.undated),
                 "seconds": f"{report.seconds:.1f}",
                 "rate": f"{figures['rate']:.1f} items/s",
+                "run": report.run_id,
             }
         )
     if notes.naive_times:
