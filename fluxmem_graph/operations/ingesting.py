@@ -31,6 +31,7 @@ class _Batch:
     argument: str
     rows: list[dict[str, Any]]
     items: list[Any]
+    looked_at: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -61,6 +62,7 @@ class Ingest:
             writing: Future[None] | None = None
             for chunk in batched(items, BATCH):
                 for batch in self._prepare(chunk):
+                    self._look_at(batch)
                     self._embed(batch)
                     if writing is not None:
                         writing.result()
@@ -136,6 +138,16 @@ class Ingest:
         batch.items = [batch.items[place] for place in fresh]
         return batch
 
+    def _look_at(self, batch: _Batch) -> None:
+        if not self.guard.settings.enabled:
+            return
+        facts = batch.argument == "memories"
+        looked_at = [written(row["operation_id"], row["content"]) for row in batch.rows]
+        # Of a run only its text is looked at: it claims nothing.
+        batch.looked_at = (
+            looked_at if facts else [item | {"claim": None} for item in looked_at if item["why"]]
+        )
+
     def _embed(self, batch: _Batch) -> None:
         if not batch.rows:
             return
@@ -152,13 +164,9 @@ class Ingest:
         if not batch.rows:
             return
         facts = batch.argument == "memories"
-        looked_at = [written(row["operation_id"], row["content"]) for row in batch.rows]
-        if not facts:
-            # Of a run only its text is looked at: it claims nothing.
-            looked_at = [item | {"claim": None} for item in looked_at if item["why"]]
         store = {batch.argument: batch.rows, "reason": "ingest", **({"revive": False} if facts else {})}
         shared = {"namespace": self.namespace, "actor": self.actor, "runId": self.run_id}
-        calls: list[Call] = [(batch.statement, store), *self.guard.calls(looked_at)]
+        calls: list[Call] = [(batch.statement, store), *self.guard.calls(batch.looked_at)]
         done = self.database.together([(name, {**shared, **given}) for name, given in calls])
         if not done:
             check_room(self.database, self.namespace, len(batch.rows))

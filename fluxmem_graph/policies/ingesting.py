@@ -131,6 +131,7 @@ class PolicyIngest:
                     memories.embedder,
                     memories.namespace,
                     memories.actor,
+                    memories.guard,
                     report=self.report,
                 ).run([item])
             if progress is not None:

@@ -182,6 +182,8 @@ def test_a_setting_switches_the_guards_off(memory: FluxMem, tenant: Callable[[],
     off = memory.settings.model_copy(update={"guards": GuardSettings(enabled=False)})
     unguarded = FluxMem(memory.database, memory.schema, memory.embedder, None, off, "test")
     assert unguarded.add(ORDER).status == "active"
+    run = NewEpisode(ORDER, (NewStep("x", "y"),))
+    assert unguarded.ingest([run], policy="rules").quarantined == 0
 
 
 def test_honest_writes_leave_the_same_graph_with_and_without_guards(

@@ -1,6 +1,8 @@
 """The rules behind the guards, on the suite written for them and on what they must never touch."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.guards.measure import claims, drift, instructions, measured
 from fluxmem_graph.embedding import HashingEmbedder
@@ -37,6 +39,12 @@ def test_rewritings_that_went_too_far_are_told_from_honest_ones() -> None:
 )
 def test_an_order_is_seen_through_its_disguise(text: str) -> None:
     assert reads_like_instructions(text)
+
+
+@given(st.text(max_size=200), st.sampled_from([text for text, bad, _ in instructions("instructions") if bad]))
+def test_no_text_around_it_hides_an_order_that_a_rule_finds(noise: str, order: str) -> None:
+    assert reads_like_instructions(f"{noise}\n{order}")
+    assert reads_like_instructions(f"{noise * 500}\n{order}")
 
 
 def test_what_was_found_is_named() -> None:
