@@ -12,6 +12,7 @@ from fluxmem_cli.output import note, print_json, print_pairs, print_table, print
 if TYPE_CHECKING:
     from fluxmem_graph.types import Skill
 
+SHOWN = 20
 COLUMNS = ("skill", "version", "review", "status", "PEMS", "success", "tokens", "runs", "name")
 
 SkillArgument = Annotated[str, typer.Argument(metavar="SKILL", help="A skill's id, or that of a version.")]
@@ -47,7 +48,7 @@ def show(
 
     with open_memory(namespace) as memory:
         found = memory.skill(skill, version)
-        sources = [memory.get(source) for source in found.sources]
+        sources = [memory.get(source) for source in found.sources[:SHOWN]]
     if export is not None:
         note(f"wrote {write_folder(found, export)}")
     if as_json:
@@ -63,7 +64,11 @@ def show(
             "made by": found.made_by,
         }
     )
-    print_table(("run", "task"), [(source.id, snippet(source.name)) for source in sources], title="sources")
+    print_table(
+        ("run", "task"),
+        [(source.id, snippet(source.name)) for source in sources],
+        title=f"sources, {len(sources)} of {len(found.sources)}",
+    )
 
 
 def history(skill: SkillArgument, namespace: NamespaceOption = None, as_json: JsonOption = False) -> None:

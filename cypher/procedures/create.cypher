@@ -79,7 +79,8 @@ CALL (memory, row, fresh) {
 }
 WITH tenant, now, memory, position, row, rows, fresh, revived, cited
 ORDER BY position
-WITH tenant, now, collect({memory: memory, row: row, rows: rows, fresh: fresh, revived: revived, cited: cited}) AS stored
+WITH tenant, now, collect({position: position, memory: memory, row: row, rows: rows, fresh: fresh, revived: revived,
+  cited: cited}) AS stored
 CALL (stored) {
   UNWIND stored AS entry
   WITH entry.memory AS memory, entry.row AS row, entry.fresh AS fresh
@@ -99,22 +100,28 @@ CALL (stored) {
   UNWIND stored AS entry
   UNWIND CASE WHEN entry.revived THEN [{kind: 'revive', row: entry.row}] WHEN entry.fresh THEN [{kind: 'create', row: entry.row}]
     ELSE [] END + [item IN entry.cited | {kind: 'source', row: entry.rows[item.place], second: entry.revived AND item.place = 0}] AS change
-  WITH entry.memory AS memory, change.kind AS kind, change.row AS row,
+  WITH entry.position AS position, entry.memory AS memory, change.kind AS kind, change.row AS row,
     // One row that revives and cites makes two operations.
     CASE WHEN change.second THEN randomUUID() ELSE coalesce(change.row.operation_id, randomUUID()) END AS id
-  RETURN collect({memory: memory, kind: kind, row: row, id: id}) AS changed
+  RETURN collect({position: position, memory: memory, kind: kind, row: row, id: id}) AS changed
 }
 SET tenant.seq = tenant.seq + size(changed), tenant.memories = coalesce(tenant.memories, 0)
   + size([entry IN stored WHERE entry.fresh])
-SET tenant.speakers = coalesce(tenant.speakers, []) + [word IN reduce(words = [], entry IN changed |
-    CASE WHEN entry.kind = 'source' OR entry.row.speaker IS NULL THEN words ELSE words + [word IN split(toLower(entry.row.speaker), ' ')
-      WHERE NOT word IN words] END) WHERE NOT word IN coalesce(tenant.speakers, [])][..200 - size(coalesce(tenant.speakers, []))]
+WITH tenant, now, stored, changed, coalesce(tenant.speakers, []) AS known
+CALL (changed, known) {
+  UNWIND changed AS entry
+  WITH DISTINCT known, CASE WHEN entry.kind <> 'source' THEN entry.row.speaker END AS speaker
+  UNWIND split(toLower(speaker), ' ') AS word
+  WITH DISTINCT known, word WHERE NOT word IN known
+  RETURN collect(word) AS words
+}
+SET tenant.speakers = known + words[..200 - size(known)]
 WITH now, stored, changed, tenant.seq - size(changed) AS base
 CALL (now, changed, base) {
   UNWIND range(0, size(changed) - 1) AS index
   WITH now, base + index + 1 AS seq, changed[index] AS entry
-  WITH now, seq, entry.id AS id, entry.memory AS memory, entry.kind AS kind, entry.row AS row
-  WITH now, seq, id, memory, kind, row, [text IN [memory.key, coalesce(row.source, '')] |
+  WITH now, seq, entry.position AS position, entry.id AS id, entry.memory AS memory, entry.kind AS kind, entry.row AS row
+  WITH now, seq, position, id, memory, kind, row, [text IN [memory.key, coalesce(row.source, '')] |
     '"' + replace(replace(text, '\\', '\\\\'), '"', '\\"') + '"'] AS quoted
   CREATE (operation:Operation {
     namespace: $namespace, id: id, seq: seq,
@@ -124,8 +131,10 @@ CALL (now, changed, base) {
       WHEN 'source' THEN '{"source":' + quoted[1] + ',"key":' + quoted[0] + '}' ELSE row.after END
   })-[:TOUCHED]->(memory)
   SET operation.run_id = $runId, operation.cited = CASE kind WHEN 'source' THEN row.source END
-  RETURN collect([memory.id, seq]) AS numbered
+  RETURN collect({position: position, seq: seq}) AS numbered
 }
-UNWIND stored AS entry
-RETURN entry.memory.id AS id, entry.memory.key AS key, entry.fresh OR entry.revived AS created,
-  head([pair IN numbered WHERE pair[0] = entry.memory.id | pair[1]]) AS seq
+UNWIND stored + numbered AS entry
+WITH entry.position AS position, head(collect(entry.memory)) AS memory,
+  head(collect(entry.fresh OR entry.revived)) AS created, min(entry.seq) AS seq
+ORDER BY position
+RETURN memory.id AS id, memory.key AS key, created, seq

@@ -9,6 +9,7 @@ from fluxmem_graph.types import Skill
 
 FILE = "SKILL.md"
 LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1024
+LONGEST_END = 8
 
 
 def to_markdown(skill: Skill) -> str:
@@ -31,9 +32,17 @@ def to_markdown(skill: Skill) -> str:
 
 
 def folder_name(skill: Skill) -> str:
-    """Return a skill's name in lower case with hyphens, at most 64 characters."""
-    words = re.sub(r"[^a-z0-9]+", "-", skill.name.lower()).strip("-")
-    return words[:LONGEST_NAME].rstrip("-") or f"skill-{skill.skill_id[-12:]}"
+    """Return a skill's name in lower case with hyphens, at most 64 characters, after it the end of its id.
+
+    Two skills may have one name; all versions of a skill have one id.
+    """
+    end = _hyphened(skill.skill_id)[-LONGEST_END:].lstrip("-")
+    words = _hyphened(skill.name) or "skill"
+    return f"{words[: LONGEST_NAME - LONGEST_END - 1].rstrip('-')}-{end}"
+
+
+def _hyphened(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def write_folder(skill: Skill, folder: Path) -> Path:

@@ -119,7 +119,7 @@ class Rules:
         if is_noise(chunk):
             return []
         for entry, cosine in store.read(chunk, 1) if "update" not in self._without else ():
-            if contradicts(entry, chunk, cosine):
+            if says_otherwise(entry, chunk, cosine):
                 return [Update(entry.id, chunk.memory.content, "contradicts it: supersedes")]
             if cosine >= NEAR_DUPLICATE and entry.memory.speaker == chunk.memory.speaker:
                 # Of two texts that say the same, the one that was there first stays unless it says less.
@@ -145,7 +145,7 @@ def is_noise(chunk: Chunk) -> bool:
     return _NUMBER.search(said) is None and set(content_words(said)) <= COURTESY | COMMON_WORDS
 
 
-def contradicts(entry: Entry, chunk: Chunk, cosine: float) -> bool:
+def says_otherwise(entry: Entry, chunk: Chunk, cosine: float) -> bool:
     """Tell whether a chunk says otherwise about the same subject.
 
     It is alike and by the same speaker, and one of the two is negated, or their numbers differ.

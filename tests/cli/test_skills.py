@@ -76,7 +76,9 @@ def test_a_skill_is_read_reviewed_compared_and_rolled_back(
     shown = stocked("skill", "show", skill, "--export", tmp_path / "skills")
     assert "# Refund the order of an angry customer" in shown.out
     assert all(text in shown.out for text in ("1. find(", "## Pitfalls", "sources", "success 0.67 (stored)"))
-    file = tmp_path / "skills" / "refund-the-order-of-an-angry-customer" / "SKILL.md"
+    # The end of its id keeps apart what has one name.
+    folder = f"refund-the-order-of-an-angry-customer-{skill[-8:]}"
+    file = tmp_path / "skills" / folder / "SKILL.md"
     assert file.read_text(encoding="utf-8") in shown.out
     assert stocked("skill", "approve", skill, "--reason", "read it").out.endswith("is approved, active\n")
     assert "has no candidate" in stocked("skill", "approve", skill).error
