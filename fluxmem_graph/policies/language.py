@@ -16,7 +16,7 @@ from fluxmem_graph.types import AtomicOperation, Create, Delete, NewMemory, Note
 PROMPT_VERSION = "1"
 SHOWN = 5
 # What one step may say: a weak model that is not stopped goes on for ever.
-MOST_OPERATIONS, LONGEST_REASON, LONGEST_QUERY, LONGEST_TEXT = 8, 200, 200, 2000
+MOST_OPERATIONS, LONGEST_REASON, LONGEST_QUERY, LONGEST_TEXT = 5, 100, 200, 600
 
 
 class _Operation(BaseModel):

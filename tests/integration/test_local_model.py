@@ -174,7 +174,7 @@ def test_it_induces_a_skill_that_waits_for_review_and_then_reaches_agents(
 
 
 def test_it_decides_what_an_ingest_keeps(modelled: FluxMem, memory: FluxMem) -> None:
-    told = [NewMemory("Ada knows when boats leave.", external_id="told")]
+    told = [NewMemory(f"{FACTS[0]} Ask Ada.", external_id="told")]
     report = modelled.ingest(told, policy="llm")
     assert report.created + report.skipped + len(report.failures) == len(told)
     assert not report.failures
