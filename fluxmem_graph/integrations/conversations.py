@@ -9,6 +9,9 @@ from fluxmem_graph.client.paging import every_match
 from fluxmem_graph.operations.rows import new_id
 from fluxmem_graph.types import Memory, NewMemory, Status
 
+CONVERSATION, ITEM = "conversation", "item"
+"""Keys of a turn's metadata: its session, and the framework's own form of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
@@ -35,7 +38,7 @@ class Conversation:
                     source=self.framework,
                     speaker=speaker,
                     session=self.session_id,
-                    metadata={"conversation": self._mark, "item": item},
+                    metadata={CONVERSATION: self._mark, ITEM: item},
                 )
                 for text, speaker, item in turns
             ]
@@ -43,7 +46,7 @@ class Conversation:
 
     def items(self) -> list[dict[str, Any]]:
         """Return all items in the framework's own form."""
-        return [memory.metadata["item"] for memory in self._stored()]
+        return [memory.metadata[ITEM] for memory in self._stored()]
 
     def pop(self) -> dict[str, Any] | None:
         """Forget the last item and return it; None when there is none."""
@@ -51,7 +54,7 @@ class Conversation:
         if not stored:
             return None
         self.memory.delete(stored[-1].id)
-        item: dict[str, Any] = stored[-1].metadata["item"]
+        item: dict[str, Any] = stored[-1].metadata[ITEM]
         return item
 
     def clear(self) -> None:
@@ -60,7 +63,7 @@ class Conversation:
             self.memory.delete(memory.id)
 
     def _stored(self) -> list[Memory]:
-        mine = {"conversation": self._mark}
+        mine = {CONVERSATION: self._mark}
         kept = (Status.ACTIVE, Status.QUARANTINED)
         found = [memory for status in kept for memory in every_match(self.memory, mine, status=status)]
         # Ids begin with the time, so this is the order in which they came.

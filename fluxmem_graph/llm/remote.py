@@ -11,7 +11,13 @@ from fluxmem_graph.llm.budget import Budget
 from fluxmem_graph.llm.structured import Messages, ask_structured, schema_text
 from fluxmem_graph.protocols import ModelT
 
-FORMATS = ("json_schema", "json_object", "text")
+RETRIES = 2
+BOUNDED, PLAIN = "json_schema", "json_schema without bounds"
+FORMATS = (BOUNDED, PLAIN, "json_object", "text")
+# What strict endpoints refuse in a schema; answers are checked against it here in any case.
+_REFUSED = {
+    *("minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "default", "discriminator"),
+}
 
 
 class OpenAILLM:
@@ -49,7 +55,7 @@ class OpenAILLM:
 
     @property
     def response_format(self) -> str:
-        """The strictest format that the endpoint has accepted: json_schema, json_object or text."""
+        """The strictest of FORMATS that the endpoint has accepted."""
         return FORMATS[self._format]
 
     def ask(self, system: str, user: str, schema: type[ModelT]) -> ModelT:
@@ -79,14 +85,14 @@ class OpenAILLM:
         raise self._failed(refusal) from refusal
 
     def _request(self, messages: Messages, schema: type[BaseModel], style: str) -> str:
-        if style != "json_schema":
+        if style not in (BOUNDED, PLAIN):
             head, *rest = messages
             messages = [{**head, "content": f"{head['content']}\n\n{schema_text(schema)}"}, *rest]
         room = self._budget.admit(messages)
         limit = {} if room is None else {"max_tokens": room}
         with self._counting:
             self._usage["calls"] += 1
-        answer = self._client.chat.completions.create(
+        answer = self._answer(
             model=self._model, messages=messages, temperature=0, **limit, **_response_format(schema, style)
         )
         if answer.usage is not None:
@@ -97,6 +103,17 @@ class OpenAILLM:
         # A refusal has no content; the repair turn asks again.
         return (answer.choices[0].message.content or "") if answer.choices else ""
 
+    def _answer(self, **request: Any) -> Any:
+        import openai
+
+        try:
+            return self._client.chat.completions.create(**request)
+        except (openai.RateLimitError, openai.InternalServerError):
+            # The SDK's own retries wait as the endpoint asks. What ran out of time is not asked again: that
+            # would take as long, and whoever asked has another way.
+            patient = self._client.with_options(max_retries=RETRIES)
+            return patient.chat.completions.create(**request)
+
     def _failed(self, error: Exception | None) -> LLMError:
         reason = str(error).replace(self._api_key.get_secret_value(), "***")[:300]
         return LLMError(f"{self.name}: {reason}; check OPENAI_BASE_URL and llm_model")
@@ -106,7 +123,10 @@ class OpenAILLM:
         import openai
 
         return openai.OpenAI(
-            api_key=self._api_key.get_secret_value(), base_url=self._base_url, timeout=self._timeout_s
+            api_key=self._api_key.get_secret_value(),
+            base_url=self._base_url,
+            timeout=self._timeout_s,
+            max_retries=0,
         )
 
 
@@ -119,5 +139,16 @@ def _response_format(schema: type[BaseModel], style: str) -> dict[str, Any]:
 
     # The client's own conversion makes a pydantic schema strict: every key required, none extra.
     function = openai.pydantic_function_tool(schema)["function"]
-    strict = {"name": schema.__name__, "strict": True, "schema": function["parameters"]}
+    shape = function["parameters"] if style == BOUNDED else _plain(function["parameters"])
+    strict = {"name": schema.__name__, "strict": True, "schema": shape}
     return {"response_format": {"type": "json_schema", "json_schema": strict}}
+
+
+def _plain(shape: Any) -> Any:
+    """Return a schema with nothing in it that strict endpoints refuse."""
+    if isinstance(shape, list):
+        return [_plain(part) for part in shape]
+    if not isinstance(shape, dict):
+        return shape
+    kept = {key: _plain(value) for key, value in shape.items() if key not in _REFUSED}
+    return {"anyOf" if key == "oneOf" else key: value for key, value in kept.items()}

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from fluxmem_graph.errors import LLMError
+from fluxmem_graph.errors import FluxMemError, LLMError
 from fluxmem_graph.protocols import LLM, ModelT
 
 Messages = list[dict[str, str]]
@@ -19,7 +19,7 @@ class BrokenAnswer(ValueError):
     """The words hold no answer that meets the schema, or more than one; the message tells the model why."""
 
 
-def instead_of(path: str, llm: LLM, error: LLMError) -> str:
+def instead_of(path: str, llm: LLM, error: FluxMemError) -> str:
     """Return the name of the path that was taken since a model failed, with the reason on one line."""
     reason = " ".join(str(error).split())
     if len(reason) > _LONGEST_REASON:

@@ -15,12 +15,14 @@ from fluxmem_graph.types import AtomicOperation, Create, Delete, NewMemory, Note
 
 PROMPT_VERSION = "1"
 SHOWN = 5
+# What one step may say: a weak model that is not stopped goes on for ever.
+MOST_OPERATIONS, LONGEST_REASON, LONGEST_QUERY, LONGEST_TEXT = 5, 100, 200, 600
 
 
 class _Operation(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    reason: str = ""
+    reason: str = Field("", max_length=LONGEST_REASON)
 
 
 class CreateCall(_Operation):
@@ -28,7 +30,10 @@ class CreateCall(_Operation):
 
     operation: Literal["create"]
     content: str | None = Field(
-        None, min_length=1, description="The text, as it should be found again; the chunk's own if left out."
+        None,
+        min_length=1,
+        max_length=LONGEST_TEXT,
+        description="The text, as it should be found again; the chunk's own if left out.",
     )
 
 
@@ -36,7 +41,7 @@ class ReadCall(_Operation):
     """Bring back what is nearest to a query."""
 
     operation: Literal["read"]
-    query: str = Field(min_length=1)
+    query: str = Field(min_length=1, max_length=LONGEST_QUERY)
     top_k: int = Field(5, ge=1, le=50)
 
 
@@ -45,7 +50,7 @@ class UpdateCall(_Operation):
 
     operation: Literal["update"]
     id: str = Field(min_length=1, description="The id of a memory that was shown.")
-    content: str = Field(min_length=1)
+    content: str = Field(min_length=1, max_length=LONGEST_TEXT)
 
 
 class DeleteCall(_Operation):
@@ -59,7 +64,7 @@ class NoteCall(_Operation):
     """Rewrite the scratchpad, which is always shown."""
 
     operation: Literal["note"]
-    text: str
+    text: str = Field(max_length=LONGEST_TEXT)
 
 
 Call = Annotated[CreateCall | ReadCall | UpdateCall | DeleteCall | NoteCall, Field(discriminator="operation")]
@@ -70,7 +75,7 @@ class Operations(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    operations: list[Call]
+    operations: list[Call] = Field(max_length=MOST_OPERATIONS)
 
 
 def operations_schema() -> dict[str, Any]:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -26,6 +27,7 @@ SUCCESS = 0.5
 """A run counts as successful from here on."""
 MOST_RUNS, MOST_STEPS, MOST_PITFALLS, LONGEST = 30, 30, 3, 800
 WHEN_LENGTH, PITFALL_LENGTH = 160, 100
+LONGEST_STEP = 200
 SHOWN_SUCCESSES, SHOWN_FAILURES, SHOWN_ACTIONS, SHOWN_LENGTH = 4, 2, 40, 200
 
 INDUCING = (
@@ -44,6 +46,10 @@ REWRITING = (
 )
 
 
+# A weak model that is not stopped goes on for ever.
+Line = Annotated[str, Field(max_length=LONGEST_STEP)]
+
+
 class InducedSkill(BaseModel):
     """A procedure."""
 
@@ -51,8 +57,8 @@ class InducedSkill(BaseModel):
 
     name: str = Field(min_length=1, max_length=80)
     when_to_use: str = Field(min_length=1, max_length=400)
-    steps: list[str] = Field(min_length=1, max_length=MOST_STEPS)
-    pitfalls: list[str] = Field(max_length=MOST_PITFALLS)
+    steps: list[Line] = Field(min_length=1, max_length=MOST_STEPS)
+    pitfalls: list[Line] = Field(max_length=MOST_PITFALLS)
 
 
 @dataclass(frozen=True, slots=True)

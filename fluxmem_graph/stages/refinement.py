@@ -183,12 +183,14 @@ class Refiner:
             calls.append(learning.expand(blamed.missing, supporting, about))
         if blamed.noisy:
             calls.append(learning.prune(blamed.noisy, REPORTED if outcome.unused else INFERRED))
-        reshaped = self._reshaped(running, blamed)
+        rewriting = self._rewriting(running, blamed)
+        reshaped = [] if rewriting is None else [self._reshape(rewriting)]
         calls += [call for _, call in reshaped]
+        rewritten_by = "" if rewriting is None else f"; rewritten by {rewriting.by}"
         self.learning.write(episode_id, calls)
         return Refinement(
             outcome.success or 0.0,
-            blamed.by + verified_by,
+            blamed.by + verified_by + rewritten_by,
             blamed.blame,
             expanded=tuple(dict.fromkeys([*supporting, *about])),
             pruned=blamed.noisy,
@@ -223,13 +225,10 @@ class Refiner:
         profile = self.formation.profile(text, vector, top=ABOUT)
         return {id_: _count(share * score) for id_, score in list(profile.items())[:KEPT] if score > 0}
 
-    def _reshaped(self, running: Running, blamed: Attribution) -> list[tuple[str, Call]]:
-        rewriting = self._rewriting(running, blamed)
-        if rewriting is None:
-            return []
+    def _reshape(self, rewriting: Rewriting) -> tuple[str, Call]:
         embedder = self.formation.embedder
         vector = vectors(embedder.embed([rewriting.content]))[0]
-        return [learning.reshape(rewriting.sources, rewriting.content, rewriting.by, vector, embedder.name)]
+        return learning.reshape(rewriting.sources, rewriting.content, rewriting.by, vector, embedder.name)
 
     def _rewriting(self, running: Running, blamed: Attribution) -> Rewriting | None:
         """Return one rewriting at most: a step costs no more than one call beside its attribution."""

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from fluxmem_graph.errors import InvalidInput, LLMError
 from fluxmem_graph.ingest.options import ReadOptions
 from fluxmem_graph.ingest.text import read_text
 from fluxmem_graph.ingest.values import clean_text
+from fluxmem_graph.llm.structured import instead_of
 from fluxmem_graph.protocols import LLM
 from fluxmem_graph.retrieval.fencing import fenced
 from fluxmem_graph.retrieval.sparse import Bm25Index
@@ -32,7 +33,7 @@ _DATA = (
 EXTRACTING = f"Extract from this memory only what matters for what is wanted. {_DATA}"
 SUMMARISING = (
     "Summarise these memories, which followed each other, as one that can be understood by itself and keeps "
-    f"what matters for what is wanted. Say who said what. At most {LONG} characters. {_DATA}"
+    f"what matters for what is wanted. Say who said what. {_DATA}"
 )
 
 
@@ -46,7 +47,10 @@ class Rewritten(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A new text and the ids of the memories it stands for; `by` is "split", "join" or the model's name."""
+    """A new text and the ids of the memories it stands for.
+
+    `by` is "split" or "join", with why a model's text was not taken, or the model's name.
+    """
 
     sources: tuple[str, ...]
     content: str
@@ -54,13 +58,13 @@ class Rewriting:
 
 
 def finer(source: Hit, wanted: str, llm: LLM | None) -> Rewriting | None:
-    """Return what in a memory matters for `wanted`, shorter than the memory; None if no part stands out.
+    """Return what in a memory matters for `wanted`, at most half as long; None if no part stands out.
 
     A split keeps whole pieces of the text in order, one a line: at most a third of it, but at least one.
     """
-    text = _asked(llm, EXTRACTING, [source], wanted, shorter_than=len(source.content))
-    if llm is not None and text:
-        return Rewriting((source.id,), text, llm.name)
+    text, by = _asked(llm, SPLIT, EXTRACTING, [source], wanted, longest=len(source.content) // 2)
+    if text:
+        return Rewriting((source.id,), text, by)
     pieces = [
         chunk.content
         for chunk in read_text(
@@ -68,7 +72,7 @@ def finer(source: Hit, wanted: str, llm: LLM | None) -> Rewriting | None:
         )
     ]
     kept = _best_pieces(pieces, wanted, room=len(source.content) // FINER_SHARE)
-    return Rewriting((source.id,), "\n".join(kept), SPLIT) if kept else None
+    return Rewriting((source.id,), "\n".join(kept), by) if kept else None
 
 
 def coarser(parts: Sequence[Hit], wanted: str, llm: LLM | None) -> Rewriting | None:
@@ -84,27 +88,29 @@ def coarser(parts: Sequence[Hit], wanted: str, llm: LLM | None) -> Rewriting | N
         return None
     distinct = list(by_line.values())
     longest = min(LONG, len("\n".join(by_line)))
-    text = _asked(llm, SUMMARISING, distinct, wanted, shorter_than=longest + 1)
-    if llm is not None and text:
-        return Rewriting(tuple(part.id for part in distinct), text, llm.name)
+    text, by = _asked(llm, JOIN, SUMMARISING, distinct, wanted, longest=longest)
+    if text:
+        return Rewriting(tuple(part.id for part in distinct), text, by)
     kept = _fitting_lines(list(by_line), wanted)
     if len(kept) < 2:
         return None
-    return Rewriting(tuple(by_line[line].id for line in kept), "\n".join(kept), JOIN)
+    return Rewriting(tuple(by_line[line].id for line in kept), "\n".join(kept), by)
 
 
 def _asked(
-    llm: LLM | None, instruction: str, hits: Sequence[Hit], wanted: str, *, shorter_than: int
-) -> str | None:
-    """Return the model's text; None without a model, or if its answer is missing, empty or too long."""
+    llm: LLM | None, otherwise: str, instruction: str, hits: Sequence[Hit], wanted: str, *, longest: int
+) -> tuple[str, str]:
+    """Return the model's text and its name, or no text and why the path `otherwise` is taken."""
     if llm is None:
-        return None
+        return "", otherwise
+    schema = create_model("Rewritten", __base__=Rewritten, text=(str, Field(max_length=max(longest, 0))))
     try:
-        answer = llm.ask(instruction, f"{fenced('wanted', wanted)}\n{listing(hits)}", Rewritten)
+        instruction = f"{instruction} At most {longest} characters."
+        answer = llm.ask(instruction, f"{fenced('wanted', wanted)}\n{listing(hits)}", schema)
         text = clean_text(answer.text.strip())
-    except (LLMError, InvalidInput):
-        return None
-    return text if len(text) < shorter_than else None
+    except (LLMError, InvalidInput) as error:
+        return "", instead_of(otherwise, llm, error)
+    return (text, llm.name) if text else ("", f"{otherwise} ({llm.name} kept nothing)")
 
 
 def _best_pieces(pieces: Sequence[str], wanted: str, room: int) -> list[str]:

@@ -38,9 +38,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """What feedback changed: `by` names who attributed ("rules" or a model), `blame` is empty after success.
+    """What feedback changed: `by` names who attributed, verified and rewrote ("rules" or a model, and why).
 
-    The tuples hold ids: facts linked to the episode, hidden from it, and new rewritings.
+    `blame` is empty after success. The tuples hold ids: facts linked to the episode, hidden from it, and new
+    rewritings.
     """
 
     success: float

@@ -64,7 +64,9 @@ def test_the_quickstart_runs(server_settings: Settings) -> None:
     assert "<fact id=" in shown
 
 
-@pytest.mark.parametrize("name", ["langchain_chat.py", "langgraph_store.py", "openai_agents_session.py"])
+@pytest.mark.parametrize(
+    "name", ["langchain_chat.py", "langgraph_store.py", "llamaindex_chat.py", "openai_agents_session.py"]
+)
 def test_an_example_of_a_framework_runs_and_prints(
     name: str, server_settings: Settings, tmp_path: Path
 ) -> None:

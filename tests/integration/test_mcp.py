@@ -223,6 +223,18 @@ def test_a_memory_that_could_not_be_opened_is_opened_at_the_next_call(memory: Fl
     over(make_server(Tools(open_memory)), work)
 
 
+def test_the_tools_are_made_before_the_driver_and_the_models_are_imported() -> None:
+    program = (
+        "import sys\n"
+        "from fluxmem_graph.integrations.mcp_server import Tools, make_server\n"
+        "make_server(Tools(lambda: None))\n"
+        "heavy = {'neo4j', 'numpy', 'torch', 'sentence_transformers', 'openai', 'jgo'}\n"
+        "sys.exit(', '.join(heavy & sys.modules.keys()) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_over_standard_input_tools_are_listed_before_any_server_is_there(
     server_settings: Settings,
 ) -> None:

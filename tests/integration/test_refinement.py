@@ -252,6 +252,7 @@ def test_a_fact_that_is_too_coarse_is_rewritten_for_this_episode_and_promoted_on
     memory.step(episode, TASK, activated=memory.activate(TASK).facts)
     made = memory.feedback(episode, 0.0, "which separator have the medals", too_coarse=[long.id])
     assert Blame.TOO_COARSE in made.blame
+    assert made.by == "rules; rewritten by split"
     [finer] = made.reshaped
     assert memory.get(finer).status is Status.LOCAL
     assert len(memory.get(finer).content) < len(long.content) / 2

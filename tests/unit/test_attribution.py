@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,17 @@ from hypothesis import strategies as st
 
 from fluxmem_graph.errors import LLMError
 from fluxmem_graph.llm import ScriptedLLM
+from fluxmem_graph.protocols import ModelT
 from fluxmem_graph.retrieval.context import build_context
-from fluxmem_graph.stages.attribution import LONG, Attribution, Judgement, SelfVerdict, attribute, self_verify
+from fluxmem_graph.stages.attribution import (
+    LONG,
+    SEARCHED,
+    Attribution,
+    Judgement,
+    SelfVerdict,
+    attribute,
+    self_verify,
+)
 from fluxmem_graph.types import Activation, Blame, Hit, Layer, Outcome, Signals
 
 ASKED = "Where did the hikers sleep?"
@@ -151,7 +161,7 @@ class TestModel:
         assert by_model(facts(2), failure(), "A hut!", judgement("a hut")).missing == "a hut"
 
     def test_nothing_is_both_helpful_and_noise_and_nothing_twice(self) -> None:
-        found = by_model(facts(3), failure(), judgement(noisy=(1, 2, 2, 3), too_fine=(3,), used=(1,)))
+        found = by_model(facts(4), failure(), judgement(noisy=(1, 2, 2, 3), too_fine=(3,), used=(1,)))
         assert (found.noisy, found.too_fine, found.used) == (("m2",), ("m3",), ("m1",))
 
     @pytest.mark.parametrize(
@@ -168,10 +178,32 @@ class TestModel:
         assert by_model(facts(3), outcome).by == "rules"
 
     @pytest.mark.parametrize("number", [0, 4, -1])
-    def test_a_number_without_a_memory_leaves_it_to_the_rules(self, number: int) -> None:
-        found = by_model(facts(3), failure("In a hut."), judgement("elsewhere", noisy=(1, number)))
-        assert found.by == f"rules (scripted failed: scripted named memory {number} of 3)"
+    def test_a_number_without_a_memory_may_be_repaired_once_and_then_leaves_it_to_the_rules(
+        self, number: int
+    ) -> None:
+        wrong = judgement("elsewhere", noisy=(1, number))
+        found = by_model(facts(3), failure("In a hut."), wrong, judgement(noisy=(1,)))
+        assert (found.by, found.noisy) == ("scripted", ("m1",))
+        found = by_model(facts(3), failure("In a hut."), wrong, wrong)
+        assert found.by.startswith("rules (scripted failed: the answer broke the schema Judgement twice")
         assert (found.missing, found.noisy) == ("In a hut.", ())
+
+    def test_the_schema_itself_allows_no_other_number(self) -> None:
+        asked: list[dict[str, Any]] = []
+
+        class Noting(ScriptedLLM):
+            def ask(self, system: str, user: str, schema: type[ModelT]) -> ModelT:
+                asked.append(schema.model_json_schema())
+                return super().ask(system, user, schema)
+
+        for count in (0, 3):
+            llm = Noting([judgement("a hut")])
+            attribute(ASKED, facts(count), failure(), round_number=0, llm=llm)
+        for shape, longest, most in zip(asked, (0, 3), (1, 3), strict=True):
+            assert shape["properties"]["missing"]["maxLength"] == SEARCHED
+            noisy = shape["properties"]["noisy"]
+            assert noisy["maxItems"] == longest
+            assert (noisy["items"]["minimum"], noisy["items"]["maximum"]) == (1, most)
 
     @pytest.mark.parametrize(
         "answers",
@@ -180,7 +212,7 @@ class TestModel:
             ["", ""],
             [judgement()],
             [judgement(used=(1,))],
-            [judgement("hut " * 100_000)],
+            [json.dumps({**judgement().model_dump(), "missing": "hut " * 100_000})] * 2,
             [judgement(noisy=tuple(range(1, 100_000)))],
             [judgement("a\x00b")],
             [json.dumps({"missing": "x"}), json.dumps({"missing": "x", "noisy": ["m1"]})],
@@ -254,7 +286,7 @@ class TestSelfVerification:
         assert (success, len(text)) == (0.0, LONG)
 
     def test_a_model_judges_in_one_call(self) -> None:
-        llm = ScriptedLLM([SelfVerdict(success=0.25, missing=" the hut's name ")])
+        llm = ScriptedLLM([SelfVerdict(success=25, missing=" the hut's name ")])
         assert self_verify(ASKED, self.MEMORY, "A hut.", llm=llm) == (0.25, "the hut's name", "scripted")
         assert "&lt;fact" in llm.conversations[0][1]["content"]
 
@@ -262,8 +294,8 @@ class TestSelfVerification:
         "answers",
         [
             [LLMError("gone")],
-            [SelfVerdict(success=0.0, missing="hut " * 1000)],
-            ['{"success": 7, "missing": ""}', '{"success": true, "missing": ""}'],
+            [json.dumps({"success": 0, "missing": "hut " * 1000})] * 2,
+            ['{"success": 101, "missing": ""}', '{"success": true, "missing": ""}'],
         ],
         ids=["raises", "enormous", "out of range"],
     )

@@ -1,5 +1,6 @@
 """From runs to a skill, with and without a model."""
 
+import json
 import re
 
 import pytest
@@ -159,13 +160,14 @@ def test_a_models_skill_is_taken_with_its_slots() -> None:
     [
         "no idea",
         '{"name": "", "when_to_use": "", "steps": [], "pitfalls": []}',
-        induced(steps=["x" * 5000]).model_dump_json(),
+        json.dumps({**induced().model_dump(), "steps": ["x" * 5000]}),
+        induced(steps=["x" * 200] * 30),
         LLMError("gone"),
     ],
-    ids=["prose", "empty", "enormous", "down"],
+    ids=["prose", "empty", "enormous step", "enormous", "down"],
 )
 def test_an_empty_or_enormous_skill_of_a_model_gives_way_to_the_extractive_one(
-    answer: str | Exception,
+    answer: str | InducedSkill | Exception,
 ) -> None:
     draft = Inducer(ScriptedLLM([answer, answer]), 0.5).induce([run(call("pay"))])
     assert draft.steps == ("pay()",)

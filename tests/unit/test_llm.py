@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
 from fluxmem_graph.errors import ConfigurationError, LLMError
 from fluxmem_graph.llm import OpenAILLM, ScriptedLLM, load_llm
 from fluxmem_graph.llm.structured import BrokenAnswer, parse_answer
+from fluxmem_graph.policies.language import Operations
 from fluxmem_graph.settings import load_settings
 
 
@@ -166,6 +168,23 @@ def test_the_schema_is_sent_strict_and_usage_is_counted_over_threads(serve: Serv
     assert llm.name == "m"
 
 
+def test_an_endpoint_that_refuses_bounds_gets_the_schema_without_them(serve: Serve) -> None:
+    bounds = {"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "oneOf", "default"}
+
+    def handle(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        sent = json.dumps(body["response_format"])
+        if refused := [name for name in bounds if f'"{name}"' in sent]:
+            return 400, {"error": {"message": f"'{refused[0]}' is not permitted"}}
+        return 200, completion('{"operations": [], "grade": 0.9}')
+
+    class Graded(Operations):
+        grade: float = Field(ge=0, le=1)
+
+    llm = OpenAILLM("m", base_url=serve(handle))
+    assert llm.ask("s", "u", Graded).grade == 0.9
+    assert llm.response_format == "json_schema without bounds"
+
+
 @pytest.mark.parametrize("accepted", ["json_object", "text"])
 def test_an_endpoint_that_takes_no_schema_is_remembered(accepted: str, serve: Serve) -> None:
     asked: list[str] = []
@@ -184,7 +203,7 @@ def test_an_endpoint_that_takes_no_schema_is_remembered(accepted: str, serve: Se
     llm.ask("s", "u", Score)
     llm.ask("s", "u", Score)
     assert llm.response_format == accepted
-    assert asked.count("json_schema") == 1
+    assert asked.count("json_schema") == 2
     assert asked[-1] == accepted
 
 
@@ -229,6 +248,29 @@ def test_no_server_and_a_slow_server_are_llm_errors(serve: Serve) -> None:
             OpenAILLM("m", base_url=url, timeout_s=0.1).ask("s", "u", Score)
     finally:
         release.set()
+
+
+def test_a_busy_endpoint_is_asked_again_and_a_slow_one_is_not(serve: Serve) -> None:
+    asked: list[float] = []
+
+    def busy(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        asked.append(time.monotonic())
+        return (
+            (503, {"error": {"message": "busy"}}) if len(asked) < 3 else (200, completion('{"score": 0.9}'))
+        )
+
+    assert OpenAILLM("m", base_url=serve(busy)).ask("s", "u", Score).score == 0.9
+    assert len(asked) == 3
+    asked.clear()
+
+    def slow(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        asked.append(time.monotonic())
+        time.sleep(0.5)
+        return 200, completion("{}")
+
+    with pytest.raises(LLMError, match="no answer within"):
+        OpenAILLM("m", base_url=serve(slow), timeout_s=0.1).ask("s", "u", Score)
+    assert len(asked) == 1
 
 
 def test_settings_choose_the_model() -> None:

@@ -1,5 +1,7 @@
 """A memory of the wrong grain, rewritten finer or coarser."""
 
+import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -75,8 +77,10 @@ class TestFiner:
         self, answers: list[str | Rewritten | Exception]
     ) -> None:
         found = finer(memory("m1", STORY), "where the hikers slept", ScriptedLLM(answers))
-        assert found == finer(memory("m1", STORY), "where the hikers slept", None)
-        assert found is not None
+        split = finer(memory("m1", STORY), "where the hikers slept", None)
+        assert found is not None and split is not None
+        assert replace(found, by="split") == split
+        assert re.fullmatch(r"split \(scripted (failed: .+|kept nothing)\)", found.by)
 
     def test_a_model_reads_the_memory_as_data(self) -> None:
         llm = ScriptedLLM([Rewritten(text="x")])
@@ -147,9 +151,10 @@ class TestCoarser:
         self, answers: list[str | Rewritten | Exception]
     ) -> None:
         parts = [memory("m1", "A hut."), memory("m2", "It rained.")]
-        assert coarser(parts, "hut", ScriptedLLM(answers)) == Rewriting(
-            ("m1", "m2"), "A hut.\nIt rained.", "join"
-        )
+        found = coarser(parts, "hut", ScriptedLLM(answers))
+        assert found is not None
+        assert (found.sources, found.content) == (("m1", "m2"), "A hut.\nIt rained.")
+        assert re.fullmatch(r"join \(scripted (failed: .+|kept nothing)\)", found.by)
 
     @given(texts=st.lists(WORDS.filter(bool).map(" ".join), max_size=6), wanted=WORDS)
     def test_holds_the_whole_of_each_source_within_the_bound(
