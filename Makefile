@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help chromium demo test test-model check setup
+.PHONY: help chromium demo docs test test-model check setup
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -13,6 +13,7 @@ help:
 	@echo "make test        set up, run every check and test"
 	@echo "make test-model  only the tests with a language model, which runs on this machine"
 	@echo "make check       formatting, lint, types and imports only"
+	@echo "make docs        build the handbook; open site/index.html"
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -34,6 +35,9 @@ chromium:
 
 demo: $(VENV)/.ready
 	$(BIN)/fluxmem demo
+
+docs: $(VENV)/.ready
+	$(BIN)/mkdocs build --quiet --strict
 
 check: $(VENV)/.ready
 	$(BIN)/ruff format --check .

@@ -1,22 +1,63 @@
-"""What the README shows runs as printed."""
+"""What the README and the pages of the handbook show runs as printed, block by block in their order.
 
+A page has a namespace of its own, and each block a folder like a clone. `make` only says what it would do:
+it makes this run of the tests, and the demo has tests of its own.
+"""
+
+import json
 import os
-import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from markdown_it import MarkdownIt
 
+from fluxmem_cli.demo import load_example
 from fluxmem_graph import FluxMem, Settings
+from tests.cli.test_policies import THINGS, write_set
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "benchmarks/README.md",
+    "examples/medals/README.md",
+    *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")),
+]
+LANGUAGES = ("python", "sh", "cypher", "json")
+# What a clone has, and what pages name themselves.
+CLONED = ("Makefile", "constraints.txt", "docker-compose.yml", "examples", "pyproject.toml")
+NAMED = ("readme", "handbook", "demo", "kept", "guarded", "quay", "harbour", "harbour-copy", "harbour-again")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A code block, and where it stands."""
+
+    page: str
+    line: int
+    language: str
+    code: str
+
+
+def read_blocks(page: str) -> Iterator[Block]:
+    """Return the code blocks of a page, also those without a language."""
+    for token in MarkdownIt().parse((ROOT / page).read_text(encoding="utf-8")):
+        if token.type in ("fence", "code_block"):
+            assert token.map is not None
+            yield Block(page, token.map[0] + 1, token.info, token.content)
+
+
+BLOCKS = [block for page in PAGES for block in read_blocks(page)]
 
 
 def blocks(language: str) -> list[str]:
-    """Return the code blocks of a language."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    return [code for kind, code in found if kind == language]
+    """Return all blocks of a language, those of the README first."""
+    return [block.code for block in BLOCKS if block.language == language]
 
 
 def environment(settings: Settings) -> dict[str, str]:
@@ -30,6 +71,8 @@ def environment(settings: Settings) -> dict[str, str]:
         "NEO4J_USERNAME": settings.neo4j_username,
         "NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
         "FLUXMEM_EMBEDDER": settings.embedder,
+        "FLUXMEM_NAMESPACE": settings.namespace,
+        "MAKEFLAGS": "n",
     }
 
 
@@ -42,29 +85,57 @@ def runs_and_prints(command: list[str], settings: Settings, folder: Path) -> Non
     assert done.stdout.strip()
 
 
-@pytest.mark.parametrize("code", blocks("python"))
-def test_python_runs_and_prints(code: str, server_settings: Settings, tmp_path: Path) -> None:
-    runs_and_prints([sys.executable, "-c", code], server_settings, tmp_path)
+@pytest.fixture(scope="module")
+def demo(connected: FluxMem) -> Iterator[FluxMem]:
+    """The example as `fluxmem demo` leaves it; what else pages name is erased, before and after."""
+
+    def named(name: str) -> FluxMem:
+        settings = connected.settings.model_copy(update={"namespace": name})
+        return FluxMem(connected.database, connected.schema, connected.embedder, None, settings, "test")
+
+    for name in NAMED:
+        named(name).erase_namespace()
+    load_example(named("demo"))
+    yield named("demo")
+    for name in NAMED:
+        named(name).erase_namespace()
 
 
-def test_cypher_finds_what_python_stored(server_settings: Settings) -> None:
-    with FluxMem.connect(server_settings.model_copy(update={"namespace": "readme"})) as memory:
-        memory.add("Medals are counted per athlete.")
-        (query,) = blocks("cypher")
-        assert memory.database.call(query)
+@pytest.fixture(scope="module")
+def settings_of(tenant: Callable[[], FluxMem]) -> Callable[[str], Settings]:
+    """Gives each page a namespace."""
+    made: dict[str, Settings] = {}
+
+    def find(page: str) -> Settings:
+        if page not in made:
+            made[page] = tenant().settings
+        return made[page]
+
+    return find
 
 
-@pytest.mark.parametrize("script", blocks("sh"))
-def test_shell_scripts_run(script: str, server_settings: Settings, tmp_path: Path) -> None:
-    runs_and_prints(["bash", "-euo", "pipefail", "-c", script], server_settings, tmp_path)
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A folder like a clone, with small conversations where pages have those of LoCoMo."""
+    for name in CLONED:
+        (tmp_path / name).symlink_to(ROOT / name)
+    for number in (26, 30, 41, 42, 43):
+        write_set(tmp_path / f"conv-{number}", THINGS, who=f"Speaker {number}")
+    return tmp_path
 
 
-def commands() -> list[str]:
-    """Return the command lines that need nothing but a server."""
-    lines = [line for block in blocks("") for line in block.splitlines()]
-    return [line for line in lines if line.startswith("fluxmem ") and "chats/" not in line]
-
-
-@pytest.mark.parametrize("line", commands())
-def test_commands_run(line: str, server_settings: Settings, tmp_path: Path) -> None:
-    runs_and_prints(["bash", "-c", line], server_settings, tmp_path)
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page}:{block.line}")
+def test_a_block_runs(
+    block: Block, demo: FluxMem, settings_of: Callable[[str], Settings], clone: Path
+) -> None:
+    assert block.language in LANGUAGES, f"{block.page}:{block.line} is of no language that is run here"
+    if block.language == "python":
+        runs_and_prints([sys.executable, "-c", block.code], settings_of(block.page), clone)
+    elif block.language == "sh":
+        runs_and_prints(["bash", "-euo", "pipefail", "-c", block.code], settings_of(block.page), clone)
+    elif block.language == "cypher":
+        assert demo.database.call(block.code)
+    else:
+        # The first is run by the tests of MCP.
+        for server in json.loads(block.code)["mcpServers"].values():
+            assert server.get("command") == "fluxmem" or urlsplit(server["url"]).path == "/mcp"
