@@ -18,7 +18,6 @@ from markdown_it import MarkdownIt
 
 from fluxmem_cli.demo import load_example
 from fluxmem_graph import FluxMem, Settings
-from tests.cli.test_policies import THINGS, write_set
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -120,8 +119,28 @@ def clone(tmp_path: Path) -> Path:
     for name in CLONED:
         (tmp_path / name).symlink_to(ROOT / name)
     for number in (26, 30, 41, 42, 43):
-        write_set(tmp_path / f"conv-{number}", tuple(f"{thing} {number}" for thing in THINGS[:3]))
+        write_conversation(tmp_path / f"conv-{number}", number)
     return tmp_path
+
+
+def write_conversation(folder: Path, number: int) -> None:
+    """Write twelve turns, of which four are asked for and no other conversation has any."""
+    folder.mkdir()
+    rows = [
+        {
+            "id": f"D{place}",
+            "session": "1",
+            "speaker": ("Ada", "Eli")[place % 2],
+            "text": f"Fine, {number}.{place}!" if place % 3 else f"I bought kayak {number}.{place}.",
+        }
+        for place in range(12)
+    ]
+    questions = [
+        {"id": f"q{place}", "question": f"Who bought kayak {number}.{place}?", "evidence": [f"D{place}"]}
+        for place in range(0, 12, 3)
+    ]
+    for name, written in (("turns", rows), ("questions", questions)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in written))
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page}:{block.line}")
