@@ -42,8 +42,8 @@ MERGE (memory:Memory {namespace: $namespace, key: key})
     memory.occurred_at = row.occurred_at, memory.valid_from = coalesce(row.occurred_at, now),
     memory.recorded_from = now, memory.metadata = coalesce(row.metadata, '{}'),
     memory.tags = coalesce(row.tags, [])
-WITH tenant, now, memory, min(position) AS position, collect(row) AS rows
-WITH tenant, now, memory, position, rows, rows[0] AS row, memory.version = 0 AS fresh,
+WITH tenant, now, memory, key, min(position) AS position, collect(row) AS rows
+WITH tenant, now, memory, key, position, rows, rows[0] AS row, memory.version = 0 AS fresh,
   $revive AND memory.status = 'deleted' AS revived
 SET memory.version = CASE WHEN fresh THEN 1 ELSE memory.version END
 SET memory.status = CASE WHEN revived THEN 'active' ELSE memory.status END,
@@ -77,9 +77,9 @@ CALL (memory, row, fresh) {
     ON CREATE SET entity.id = randomUUID(), entity.name = item.name
   CREATE (memory)-[:ABOUT]->(entity)
 }
-WITH tenant, now, memory, position, row, rows, fresh, revived, cited
+WITH tenant, now, memory, key, position, row, rows, fresh, revived, cited
 ORDER BY position
-WITH tenant, now, collect({position: position, memory: memory, row: row, rows: rows, fresh: fresh, revived: revived,
+WITH tenant, now, collect({position: position, memory: memory, key: key, row: row, rows: rows, fresh: fresh, revived: revived,
   cited: cited}) AS stored
 CALL (stored) {
   UNWIND stored AS entry
@@ -134,7 +134,8 @@ CALL (now, changed, base) {
   RETURN collect({position: position, seq: seq}) AS numbered
 }
 UNWIND stored + numbered AS entry
-WITH entry.position AS position, head(collect(entry.memory)) AS memory,
+// The key that was asked for: a writer who was first may have given the memory another text, and so another key.
+WITH entry.position AS position, head(collect(entry.memory)) AS memory, head(collect(entry.key)) AS key,
   head(collect(entry.fresh OR entry.revived)) AS created, min(entry.seq) AS seq
 ORDER BY position
-RETURN memory.id AS id, memory.key AS key, created, seq
+RETURN memory.id AS id, key, created, seq

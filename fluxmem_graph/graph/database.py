@@ -41,6 +41,9 @@ Call = tuple[str, Mapping[str, Any]]
 
 
 _TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOut"
+_EXISTS = {
+    f"Neo.ClientError.Schema.{what}AlreadyExists" for what in ("EquivalentSchemaRule", "Constraint", "Index")
+}
 _SYSTEM = {"db.system.name": "neo4j"}
 
 
@@ -142,7 +145,9 @@ class Database:
                     transaction.commit()
                 return
             for text in statements:
-                session.run(text, parameters).consume()
+                # In a managed transaction: clients that connect first at the same time lock each other out.
+                with _made_by_another():
+                    session.execute_write(_consume, text, parameters)
 
     def call(self, text: str, /, **parameters: Any) -> list[Row]:
         """Run text given by the user or a test (`CALL fluxmem.search(...)`) as it stands."""
@@ -177,6 +182,20 @@ def _native(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _native(item) for key, item in value.items()}
     return value
+
+
+def _consume(transaction: neo4j.ManagedTransaction, text: str, parameters: dict[str, Any]) -> None:
+    transaction.run(text, parameters).consume()
+
+
+@contextmanager
+def _made_by_another() -> Iterator[None]:
+    # IF NOT EXISTS looks before it locks, so that another client may come between.
+    try:
+        yield
+    except ClientError as error:
+        if error.code not in _EXISTS:
+            raise
 
 
 @contextmanager

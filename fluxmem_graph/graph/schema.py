@@ -1,13 +1,14 @@
 """Applies the numbered schema files and checks, at every connect, that the database is what we expect."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fluxmem_graph.errors import EmbedderMismatch, SchemaMismatch, UnsupportedServer
-from fluxmem_graph.graph.database import Database
+from fluxmem_graph.graph.database import Database, Row
 from fluxmem_graph.protocols import Embedder
+from fluxmem_graph.statements.model import SchemaFile
 
 OLDEST_SERVER = (2026, 1)
 _MADE = re.compile(r"CREATE (?:(?:VECTOR|FULLTEXT) )?(?P<kind>INDEX|CONSTRAINT) (?P<name>\w+)")
@@ -34,18 +35,8 @@ def prepare(database: Database, embedder: Embedder) -> SchemaState:
     """
     server = database.run("fluxmem.internal.components")[0]
     check_version(server["version"])
-    recorded = {row["version"]: row for row in database.run("fluxmem.internal.schema")}
     files = {file.version: file for file in database.catalogue.schema}
-    for version, row in recorded.items():
-        if version not in files or row["checksum"] != files[version].checksum:
-            raise SchemaMismatch(
-                f"schema file {version:03} of the database is not the one of this version of fluxmem; "
-                "install the version that made it, or use another database"
-            )
-    exchanging = any(row["exchanging"] for row in recorded.values())
-    # While vectors are exchanged neither embedder's are complete, and none is compared with.
-    for row in () if exchanging else recorded.values():
-        _check_embedder(row["embedding_model"], row["dimension"], embedder)
+    recorded, exchanging = _recorded(database, files, embedder)
     missing = sorted(files.keys() - recorded.keys())
     for version in missing:
         file = files[version]
@@ -60,10 +51,30 @@ def prepare(database: Database, embedder: Embedder) -> SchemaState:
     if missing:
         # By name: awaiting all indexes fails on any failed index of somebody else's.
         database.apply([f"CALL db.awaitIndex('{name}', 300)" for name in ("memory_embedding", "memory_text")])
+        # Another client may have connected first, at the same time and with another embedder.
+        _, exchanging = _recorded(database, files, embedder)
     return SchemaState(
         server["version"], server["edition"], tuple(sorted(files)), tuple(missing), embedder.name,
         embedder.dimension, exchanging,
     )  # fmt: skip
+
+
+def _recorded(
+    database: Database, files: Mapping[int, SchemaFile], embedder: Embedder
+) -> tuple[dict[int, Row], bool]:
+    """Return what the database says of its schema by version, and whether its vectors are being exchanged."""
+    recorded = {row["version"]: row for row in database.run("fluxmem.internal.schema")}
+    for version, row in recorded.items():
+        if version not in files or row["checksum"] != files[version].checksum:
+            raise SchemaMismatch(
+                f"schema file {version:03} of the database is not the one of this version of fluxmem; "
+                "install the version that made it, or use another database"
+            )
+    exchanging = any(row["exchanging"] for row in recorded.values())
+    # While vectors are exchanged neither embedder's are complete, and none is compared with.
+    for row in () if exchanging else recorded.values():
+        _check_embedder(row["embedding_model"], row["dimension"], embedder)
+    return recorded, exchanging
 
 
 def schema_problem(database: Database) -> tuple[str, bool]:

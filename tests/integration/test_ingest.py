@@ -1,5 +1,6 @@
 """Loading streams and files: idempotent, complete, in order. Rows 4 and 8 of the pitfalls."""
 
+import contextlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -9,6 +10,7 @@ from threading import Barrier
 import pytest
 
 from fluxmem_graph import FluxMem, NewEpisode, NewMemory, NewStep
+from fluxmem_graph.errors import Conflict
 from fluxmem_graph.ingest import ReadNotes, read_path
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import snapshot, unbroken
@@ -216,4 +218,20 @@ def test_writers_of_different_changes_keep_the_log_unbroken(memory: FluxMem) -> 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(work, range(6)))
     assert len(memory.log()) == 54
+    assert unbroken(memory)
+
+
+def test_adding_what_another_writer_changes_meanwhile_gives_back_that_memory(memory: FluxMem) -> None:
+    facts = [NewMemory(f"shared fact {n}", source="crowd") for n in range(8)]
+    ids = [stored.id for stored in memory.add_many(facts)]
+
+    def write(writer: int) -> None:
+        for turn in range(6):
+            added = memory.add_many(facts)
+            assert len(added) == len(facts)
+            with contextlib.suppress(Conflict):
+                memory.update(ids[(writer + turn) % len(ids)], f"as of {writer}-{turn}")
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(write, range(6)))
     assert unbroken(memory)

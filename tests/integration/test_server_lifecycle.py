@@ -6,7 +6,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,8 @@ import neo4j
 import psutil
 import pytest
 
+from fluxmem_graph import FluxMem
+from fluxmem_graph.embedding import HashingEmbedder
 from fluxmem_graph.errors import ServerError
 from fluxmem_graph.server import EmbeddedServer, ServerStatus
 from fluxmem_graph.server.profile import Profile
@@ -66,6 +70,20 @@ def test_concurrent_first_starts_give_one_server_that_outlives_them(
     assert [starter.returncode for starter in starters] == [0, 0, 0]
     assert pids == {str(server.status().pid)}
     assert count_nodes(server) == 0
+
+
+def test_clients_that_connect_first_at_the_same_time_make_one_schema(
+    settings: Settings, server: EmbeddedServer
+) -> None:
+    together = threading.Barrier(4)
+
+    def connect(_: int) -> tuple[int, ...]:
+        together.wait()
+        with FluxMem.connect(settings, embedder=HashingEmbedder()) as memory:
+            return memory.schema.versions
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(connect, range(4)))) == 1
 
 
 def test_a_second_start_finds_the_first(server: EmbeddedServer) -> None:
