@@ -80,12 +80,13 @@ class Running:
     """A system's process, which answers one request at a time."""
 
     def __init__(self, python: Path, program: str, argument: str, variables: Mapping[str, str]) -> None:
+        self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the process)
         command = [str(python), "-m", f"benchmarks.peer_systems.{program}", argument]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self.said,
             text=True,
             cwd=ROOT,
             env={**os.environ, **variables},
@@ -103,7 +104,8 @@ class Running:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self.name} ended: run `{' '.join(map(str, self.process.args))}` to see why")  # type: ignore[arg-type]
+            self.said.seek(0)
+            raise RuntimeError(f"{self.name} ended:\n{self.said.read()[-2000:]}")
         answer: dict[str, Any] = json.loads(line)
         return answer
 

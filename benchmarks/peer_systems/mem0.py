@@ -49,7 +49,8 @@ class Mem0:
 
     def search(self, question: str, vector: list[float], top_k: int) -> list[str]:
         """Search the user's memories."""
-        self.known.add([question], [vector])
+        # It embeds a question without the blanks around it.
+        self.known.add([question.strip()], [vector])
         found = self.memory.search(question, filters={"user_id": USER}, top_k=top_k, threshold=0.0)
         return [one["metadata"]["turn"] for one in found["results"]]
 
