@@ -136,6 +136,8 @@ def test_after_a_kill_it_is_stale_and_a_start_brings_the_same_data_back(server: 
     assert before.bolt_uri
     with neo4j.GraphDatabase.driver(before.bolt_uri, auth=server.credentials()) as driver:
         driver.execute_query("CREATE (:Survivor)")
+    stored = count_nodes(server)
+    assert stored
     os.kill(before.pid, signal.SIGKILL)
     psutil.wait_procs([psutil.Process(before.pid)] if psutil.pid_exists(before.pid) else [], timeout=10)
     assert server.status().state == "stale"
@@ -143,7 +145,7 @@ def test_after_a_kill_it_is_stale_and_a_start_brings_the_same_data_back(server: 
     assert after.state == "running"
     assert after.pid != before.pid
     assert (after.bolt_uri, after.http_uri) == (before.bolt_uri, before.http_uri)
-    assert count_nodes(server) == 1
+    assert count_nodes(server) == stored
 
 
 def test_other_procedures_than_the_files_say_restart_it(server: EmbeddedServer) -> None:
