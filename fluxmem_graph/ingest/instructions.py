@@ -218,11 +218,12 @@ def _rough_rules() -> Any:
 def reads_like_instructions(text: str) -> str:
     """Return what makes a text read like instructions to a model; empty when it does not."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    plain = _HYPHEN.sub("", plain)
-    plain = _SPACED.sub(lambda match: match.group().replace(" ", ""), plain)
-    lines = "\n".join(" ".join(line.split()) for line in plain.splitlines())
-    # Both ways: markup is told by where it stands, and an order may run over lines.
-    ways = {lines, " ".join(plain.split())}
+    ways: set[str] = set()
+    # A hyphen at the end of a line parts a word, or ends what an order hides behind.
+    for way in {plain, _HYPHEN.sub("", plain)}:
+        closed = _SPACED.sub(lambda match: match.group().replace(" ", ""), way)
+        # Both ways: markup is told by where it stands, and an order may run over lines.
+        ways |= {"\n".join(" ".join(line.split()) for line in closed.splitlines()), " ".join(closed.split())}
     found: dict[str, float] = {}
     score = 0.0
     candidates = {place for way in ways for place in _rough_rules().Match(way) or ()}
