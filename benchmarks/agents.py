@@ -8,9 +8,7 @@ known beforehand (corpus.py). The server is one of its own in a temporary folder
 
 import argparse
 import json
-import os
 import random
-import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import SEAM, Base, PerturbedEmbedder, make_bases, make_turns
-from fluxmem_graph import FluxMem, load_settings
+from benchmarks.running import findings, own_server, write_result
+from fluxmem_graph import FluxMem
 from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.evaluation.environment import environment
 from fluxmem_graph.evaluation.metrics import percentile
-from fluxmem_graph.server import EmbeddedServer
 
 BASES = 500
 WARM_UP = 20
@@ -40,7 +38,7 @@ def turn(memory: FluxMem, episode: str, base: Base, number: int) -> None:
 def live(memory: FluxMem, bases: Sequence[Base], turns: int, seed: int) -> list[float]:
     """Return the milliseconds of each turn of one agent."""
     chance, times = random.Random(seed), []
-    episode = memory.start_episode(f"{bases[seed % len(bases)].question}")
+    episode = memory.start_episode(bases[seed % len(bases)].question)
     for number in range(turns):
         started = time.perf_counter()
         turn(memory, episode, chance.choice(bases), number)
@@ -59,13 +57,8 @@ def measure(memory: FluxMem, bases: Sequence[Base], options: argparse.Namespace)
         lives = pool.map(lambda agent: live(memory, bases, options.turns, agent), range(options.agents))
         crowd = [took for times in lives for took in times]
         seconds = time.perf_counter() - started
-    problems = [
-        f"{check.name}: {check.detail}"
-        for check in memory.doctor().checks
-        if not check.ok and check.name not in ("memory", "disk")
-    ]
-    cores = len(os.sched_getaffinity(0))
-    allowed = AIM * percentile(alone, 50) * options.agents / cores
+    used = environment(options.seed)
+    allowed = AIM * percentile(alone, 50) * options.agents / used["machine"]["cpu_count"]
     return {
         "agents": options.agents,
         "turns": len(crowd),
@@ -74,7 +67,8 @@ def measure(memory: FluxMem, bases: Sequence[Base], options: argparse.Namespace)
         "crowd_ms_p95": percentile(crowd, 95),
         "allowed_ms_p95": allowed,
         "turns_per_s": len(crowd) / seconds,
-        "problems": problems,
+        "problems": findings(memory),
+        "environment": used,
     }
 
 
@@ -87,19 +81,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="fluxmem-agents-") as home:
-        settings = load_settings(home=Path(home), profile="agents", server_heap_mb=2048)
-        bases = make_bases(BASES, options.seed)
+    bases = make_bases(BASES, options.seed)
+    with own_server("agents", server_heap_mb=2048) as settings:
         embedder = PerturbedEmbedder(load_embedder(settings), bases, options.seed)
-        try:
-            with FluxMem.connect(settings, embedder=embedder) as memory:
-                result = measure(memory, bases, options)
-        finally:
-            EmbeddedServer(settings).stop()
-    result["environment"] = environment(options.seed)
+        with FluxMem.connect(settings, embedder=embedder) as memory:
+            result = measure(memory, bases, options)
     print(json.dumps(result, indent=2))
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    write_result(result, options.json)
 
 
 if __name__ == "__main__":

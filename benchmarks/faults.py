@@ -7,7 +7,6 @@ once, in order, with its log, and the doctor find nothing. At the end eight writ
 
 import argparse
 import contextlib
-import json
 import os
 import random
 import signal
@@ -20,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.running import findings, write_result
 from fluxmem_graph import FluxMem, NewMemory, Settings
 from fluxmem_graph.errors import Conflict
 from fluxmem_graph.server import EmbeddedServer
@@ -116,17 +116,7 @@ def faults(memory: FluxMem, count: int) -> list[str]:
     numbers = sorted(operation.seq for operation in memory.log(top=2 * count + 10))
     if numbers != list(range(1, len(numbers) + 1)):
         problems.append("the log's numbers have gaps")
-    return problems + sick(memory)
-
-
-def sick(memory: FluxMem) -> list[str]:
-    """Return the doctor's findings."""
-    # Whether this machine has memory to spare is no matter of what was written.
-    return [
-        f"{check.name}: {check.detail}"
-        for check in memory.doctor().checks
-        if not check.ok and check.name not in ("memory", "disk")
-    ]
+    return problems + findings(memory)
 
 
 def crowd(memory: FluxMem) -> dict[str, Any]:
@@ -151,7 +141,7 @@ def crowd(memory: FluxMem) -> dict[str, Any]:
     with ThreadPoolExecutor(WRITERS) as pool:
         conflicts = sum(pool.map(write, range(WRITERS)))
     stats = memory.stats()["memory"]
-    problems = sick(memory)
+    problems = findings(memory)
     twice = memory.database.call(
         "MATCH (m:Memory {namespace: $ns}) WHERE m.status = 'active' WITH m.source AS s, m.content AS c, "
         "m.external_id AS e, count(*) AS n WHERE n > 1 RETURN count(*) AS twice",
@@ -215,8 +205,7 @@ def main() -> None:
     crowded = figures["crowd"]
     print(f"{WRITERS} writers: {crowded['memories']}, problems: {'; '.join(crowded['problems']) or 'none'}")
     print(f"{figures['seconds']} s")
-    if given.json:
-        given.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write_result(figures, given.json)
     if crowded["problems"] or any(point["problems"] for point in figures["points"]):
         sys.exit(1)
 

@@ -21,6 +21,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.corpus import Base, PerturbedEmbedder, make_bases, make_turns
+from benchmarks.running import timed
 from fluxmem_graph import FluxMem, NewMemory, load_settings
 from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.evaluation.environment import environment
@@ -80,13 +81,6 @@ def told(figures: dict[str, float]) -> dict[str, float]:
     """Return the figures, and say them: a run that is stopped has measured something."""
     say(", ".join(f"{name} {value:.3g}" for name, value in figures.items()))
     return figures
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Return the milliseconds that one call took."""
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
 
 
 @contextmanager

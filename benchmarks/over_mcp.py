@@ -26,6 +26,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from benchmarks.corpus import make_bases, make_turns
+from benchmarks.running import write_result
 from fluxmem_graph import FluxMem, load_settings
 from fluxmem_graph.evaluation.environment import environment
 
@@ -146,10 +147,9 @@ def main() -> None:
             memory.erase_namespace()
         used = {"embedder": memory.embedder.name, "environment": environment(options.seed)}
     asked = {"size": options.size, "rounds": options.rounds}
-    document = json.dumps({**asked, **result, **used}, indent=2)
-    print(document)
-    if options.json:
-        options.json.write_text(document + "\n", encoding="utf-8")
+    document = {**asked, **result, **used}
+    print(json.dumps(document, indent=2))
+    write_result(document, options.json)
 
 
 if __name__ == "__main__":

@@ -25,9 +25,10 @@ from typing import Any
 from platformdirs import user_cache_path
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
-from fluxmem_graph import Settings, load_settings
+from benchmarks.running import own_server, write_result
+from fluxmem_cli.output import print_table
+from fluxmem_graph import Settings
 from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.evaluation.datasets import RetrievalSet, load_retrieval_sets
 from fluxmem_graph.evaluation.environment import environment
@@ -175,14 +176,9 @@ def shuffled(running: Mapping[str, Running], chance: random.Random) -> list[tupl
     return chance.sample(list(running.items()), len(running))
 
 
-def print_table(summaries: Mapping[str, Mapping[str, float]]) -> None:
-    """Print one line a system."""
-    table = Table("system")
-    for name in next(iter(summaries.values())):
-        table.add_column(name, justify="right")
-    for name, values in summaries.items():
-        table.add_row(name, *(f"{value:.3f}" if value < 1 else f"{value:.1f}" for value in values.values()))
-    Console().print(table)
+def row(name: str, values: Mapping[str, float]) -> tuple[str, ...]:
+    """Return a system's line of the table."""
+    return (name, *(f"{value:.3f}" if value < 1 else f"{value:.1f}" for value in values.values()))
 
 
 def main() -> None:
@@ -193,22 +189,18 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     sets = load_retrieval_sets(options.path)
-    with tempfile.TemporaryDirectory(prefix="fluxmem-peers-") as home:
-        settings = load_settings(home=Path(home), profile="peers", server_heap_mb=1024)
+    with own_server("peers", server_heap_mb=1024) as settings:
         server = EmbeddedServer(settings)
-        try:
-            address = server.start().bolt_uri or ""
-            user, password = server.credentials()
-            login = {"NEO4J_URI": address, "NEO4J_USERNAME": user, "NEO4J_PASSWORD": password}
-            figures = compare(sets, settings, options.environments, login)
-        finally:
-            server.stop()
+        address = server.start().bolt_uri or ""
+        user, password = server.credentials()
+        login = {"NEO4J_URI": address, "NEO4J_USERNAME": user, "NEO4J_PASSWORD": password}
+        figures = compare(sets, settings, options.environments, login)
     summaries = {name: one.summary() for name, one in figures.items()}
-    print_table(summaries)
-    if options.json:
-        questions = sum(len(chosen.questions) for chosen in sets)
-        used = {"questions": questions, "packages": PACKAGES, "environment": environment(0)}
-        options.json.write_text(json.dumps({"systems": summaries, **used}, indent=2) + "\n", encoding="utf-8")
+    columns = ("system", *next(iter(summaries.values())))
+    print_table(columns, [row(name, values) for name, values in summaries.items()])
+    questions = sum(len(chosen.questions) for chosen in sets)
+    used = {"questions": questions, "packages": PACKAGES, "environment": environment(0)}
+    write_result({"systems": summaries, **used}, options.json)
 
 
 if __name__ == "__main__":

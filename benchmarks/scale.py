@@ -11,7 +11,6 @@ import argparse
 import json
 import random
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,11 +20,11 @@ from statistics import median
 from typing import Any
 
 from benchmarks.corpus import Base, PerturbedEmbedder, make_bases, make_turns
-from fluxmem_graph import FluxMem, NewMemory, load_settings
+from benchmarks.running import own_server, timed, write_result
+from fluxmem_graph import FluxMem, NewMemory
 from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.evaluation.environment import environment
 from fluxmem_graph.graph.database import vectors
-from fluxmem_graph.server import EmbeddedServer
 
 BASES = 1000
 WARM_UP = 30
@@ -50,13 +49,6 @@ class Shape:
 
 
 SHAPES = (Shape("one", 1, False), Shape("hub", 1, True), Shape("thousand", TENANTS, False))
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Return the milliseconds that one call took."""
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
 
 
 def grow(
@@ -174,17 +166,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="fluxmem-scale-") as home:
-        settings = load_settings(
-            home=Path(home), profile="scale", server_heap_mb=4096, server_page_cache_mb=4096
-        )
-        bases = make_bases(BASES, options.seed)
+    bases = make_bases(BASES, options.seed)
+    with own_server("scale", server_heap_mb=4096, server_page_cache_mb=4096) as settings:
         embedder = PerturbedEmbedder(load_embedder(settings), bases, options.seed)
-        try:
-            with FluxMem.connect(settings, embedder=embedder) as base:
-                points = [point for shape in SHAPES for point in measure(shape, base, bases, options)]
-        finally:
-            EmbeddedServer(settings).stop()
+        with FluxMem.connect(settings, embedder=embedder) as base:
+            points = [point for shape in SHAPES for point in measure(shape, base, bases, options)]
     result = {
         "points": points,
         "largest / smallest": ratios(points),
@@ -192,8 +178,7 @@ def main() -> None:
         "environment": environment(options.seed),
     }
     print(json.dumps(result, indent=2))
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    write_result(result, options.json)
     if options.plot:
         draw(points, options.plot)
 

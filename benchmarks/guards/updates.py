@@ -9,7 +9,6 @@ facts, and rewritings that drift. The server is that of the settings; namespaces
 """
 
 import argparse
-import json
 import random
 import uuid
 from collections import Counter
@@ -17,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 from benchmarks.guards.measure import FOLDER, rows
+from benchmarks.running import write_result
 from fluxmem_graph import FluxMem, NewMemory, load_settings
 from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.evaluation.datasets import RetrievalSet, load_retrieval_sets
@@ -138,17 +137,16 @@ def main() -> None:
     writes = trial.honest["create"] + trial.honest["update"]
     share = trial.honest["quarantine"] / writes
     print(f"honest: {dict(trial.honest)}, {share:.2%} of {writes} writes in quarantine")
-    if options.json:
-        result: dict[str, Any] = {
-            "caught": dict(trial.caught),
-            "missed": dict(trial.missed),
-            "overlooked": trial.overlooked,
-            "honest": dict(trial.honest),
-            "honest_flagged_share": share,
-            "embedder": trial.embedder.name,
-            "environment": environment(options.seed),
-        }
-        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    result = {
+        "caught": dict(trial.caught),
+        "missed": dict(trial.missed),
+        "overlooked": trial.overlooked,
+        "honest": dict(trial.honest),
+        "honest_flagged_share": share,
+        "embedder": trial.embedder.name,
+        "environment": environment(options.seed),
+    }
+    write_result(result, options.json)
 
 
 if __name__ == "__main__":

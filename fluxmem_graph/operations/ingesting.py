@@ -33,6 +33,10 @@ class _Batch:
     items: list[Any]
     looked_at: list[dict[str, Any]] = field(default_factory=list)
 
+    @property
+    def of_facts(self) -> bool:
+        return self.argument == "memories"
+
 
 @dataclass(slots=True)
 class Ingest:
@@ -141,17 +145,16 @@ class Ingest:
     def _look_at(self, batch: _Batch) -> None:
         if not self.guard.settings.enabled:
             return
-        facts = batch.argument == "memories"
         looked_at = [written(row["operation_id"], row["content"]) for row in batch.rows]
         # Of a run only its text is looked at: it claims nothing.
         batch.looked_at = (
-            looked_at if facts else [item | {"claim": None} for item in looked_at if item["why"]]
+            looked_at if batch.of_facts else [item | {"claim": None} for item in looked_at if item["why"]]
         )
 
     def _embed(self, batch: _Batch) -> None:
         if not batch.rows:
             return
-        if batch.argument == "memories":
+        if batch.of_facts:
             columns = {"embedding": vectors(embed_memories(self.embedder, batch.items))}
         else:
             reminded, trajectory = embed_episodes(self.embedder, batch.items)
@@ -163,8 +166,11 @@ class Ingest:
     def _write(self, batch: _Batch) -> None:
         if not batch.rows:
             return
-        facts = batch.argument == "memories"
-        store = {batch.argument: batch.rows, "reason": "ingest", **({"revive": False} if facts else {})}
+        store = {
+            batch.argument: batch.rows,
+            "reason": "ingest",
+            **({"revive": False} if batch.of_facts else {}),
+        }
         shared = {"namespace": self.namespace, "actor": self.actor, "runId": self.run_id}
         calls: list[Call] = [(batch.statement, store), *self.guard.calls(batch.looked_at)]
         done = self.database.together([(name, {**shared, **given}) for name, given in calls])
