@@ -48,11 +48,11 @@ def prepare(database: Database, embedder: Embedder) -> SchemaState:
             embeddingModel=embedder.name,
             dimension=embedder.dimension,
         )
+        # A client with another embedder that connects first at the same time must not record half of it.
+        _, exchanging = _recorded(database, files, embedder)
     if missing:
         # By name: awaiting all indexes fails on any failed index of somebody else's.
         database.apply([f"CALL db.awaitIndex('{name}', 300)" for name in ("memory_embedding", "memory_text")])
-        # Another client may have connected first, at the same time and with another embedder.
-        _, exchanging = _recorded(database, files, embedder)
     return SchemaState(
         server["version"], server["edition"], tuple(sorted(files)), tuple(missing), embedder.name,
         embedder.dimension, exchanging,

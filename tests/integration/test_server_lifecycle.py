@@ -18,7 +18,7 @@ import pytest
 
 from fluxmem_graph import FluxMem
 from fluxmem_graph.embedding import HashingEmbedder
-from fluxmem_graph.errors import ServerError
+from fluxmem_graph.errors import EmbedderMismatch, ServerError
 from fluxmem_graph.server import EmbeddedServer, ServerStatus
 from fluxmem_graph.server.profile import Profile
 from fluxmem_graph.settings import Settings
@@ -84,6 +84,33 @@ def test_clients_that_connect_first_at_the_same_time_make_one_schema(
 
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(connect, range(4)))) == 1
+
+
+def test_of_clients_with_two_embedders_that_connect_first_at_the_same_time_one_embedder_wins(
+    tmp_path: Path,
+) -> None:
+    own = Settings(home=tmp_path, profile="two", server_heap_mb=512, server_page_cache_mb=64)
+    server = EmbeddedServer(own)
+    dimensions = [64, 128, 64, 128]
+    together = threading.Barrier(len(dimensions))
+
+    def connects(dimension: int) -> bool:
+        together.wait()
+        try:
+            FluxMem.connect(own, embedder=HashingEmbedder(dimension)).close()
+        except EmbedderMismatch:
+            return False
+        return True
+
+    try:
+        server.start()
+        with ThreadPoolExecutor(len(dimensions)) as pool:
+            connected = list(pool.map(connects, dimensions))
+        assert connected in ([True, False, True, False], [False, True, False, True])
+        with FluxMem.connect(own, embedder=HashingEmbedder(dimensions[connected.index(True)])) as memory:
+            assert memory.search(memory.add("Boats leave at nine.").content)
+    finally:
+        server.stop()
 
 
 def test_a_second_start_finds_the_first(server: EmbeddedServer) -> None:
