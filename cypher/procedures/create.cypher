@@ -4,7 +4,7 @@
 //
 // A memory is a map: content (required), id, key, external_id, name, text (what full text indexes: content with
 // speaker, title or date), content_hash, embedding, embedding_model, source,
-// speaker, occurred_at, metadata (JSON text), tags, previous_key, operation_id, after (JSON text of the new
+// speaker, occurred_at (a time or its ISO 8601 text), metadata (JSON text), tags, previous_key, operation_id, after (JSON text of the new
 // state), mentions and about (entities as maps of key and name), phrases (keys of names that it mentions if some
 // memory is about them). Defaults: id is a random UUID, key is the id, text is the content. A key that exists already is left as it is, unless it was deleted and `revive` is true; a
 // source that it did not have yet is added, as an operation of kind `source`.
@@ -39,7 +39,8 @@ MERGE (memory:Memory {namespace: $namespace, key: key})
     memory.text = coalesce(row.text, row.content), memory.content_hash = row.content_hash,
     memory.embedding_model = row.embedding_model, memory.source = row.source, memory.session = row.session,
     memory.speaker = row.speaker,
-    memory.occurred_at = row.occurred_at, memory.valid_from = coalesce(row.occurred_at, now),
+    memory.occurred_at = datetime(toString(row.occurred_at)),
+    memory.valid_from = coalesce(datetime(toString(row.occurred_at)), now),
     memory.recorded_from = now, memory.metadata = coalesce(row.metadata, '{}'),
     memory.tags = coalesce(row.tags, [])
 WITH tenant, now, memory, key, min(position) AS position, collect(row) AS rows

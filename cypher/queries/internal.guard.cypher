@@ -10,19 +10,25 @@
 // mode: WRITE
 CYPHER 25
 CALL () {
+  WITH EXISTS { MATCH (fact:Memory) WHERE fact.namespace = $namespace AND fact.claim IS NOT NULL AND fact.status = 'active' } AS verifying
   UNWIND $items AS item
   MATCH (operation:Operation {namespace: $namespace, id: item.operation_id})-[:TOUCHED]->(memory:Memory)
   WHERE memory.status IN ['active', 'local']
-  OPTIONAL MATCH (first:Memory {namespace: $namespace, id: memory.id + '@1'})
-    WHERE operation.kind = 'update' AND memory.version > 2 AND size(split(first.content, ' ')) > 3
-      AND size(split(memory.content, ' ')) > 3 AND first.embedding IS NOT NULL AND size(first.embedding) = size(memory.embedding)
-  WITH item, memory, 2 * vector.similarity.cosine(first.embedding, memory.embedding) - 1 AS cosine,
-    head(COLLECT {
-      MATCH (verified:Memory {namespace: $namespace, claim: item.claim})
-      WHERE verified.status = 'active' AND size([place IN range(0, size(item.values) - 1)
-        WHERE item.values[place] <> verified.claim_values[place]]) = 1
-      RETURN verified.id ORDER BY verified.id
-    }) AS verified
+    // What is left out here, most of an ingest, would cost as much as storing it.
+    AND (verifying AND item.claim IS NOT NULL OR operation.kind = 'update' OR item.why <> '' OR item.reason IS NOT NULL)
+  CALL (operation, memory) {
+    WITH * WHERE operation.kind = 'update' AND memory.version > 2
+    MATCH (first:Memory {namespace: $namespace, id: memory.id + '@1'})
+    WHERE size(split(first.content, ' ')) > 3 AND size(split(memory.content, ' ')) > 3
+      AND first.embedding IS NOT NULL AND size(first.embedding) = size(memory.embedding)
+    RETURN collect(2 * vector.similarity.cosine(first.embedding, memory.embedding) - 1)[0] AS cosine
+  }
+  CALL (item) {
+    MATCH (verified:Memory {namespace: $namespace, claim: item.claim})
+    WHERE verified.status = 'active' AND size([place IN range(0, size(item.values) - 1)
+      WHERE item.values[place] <> verified.claim_values[place]]) = 1
+    RETURN min(verified.id) AS verified
+  }
   WITH item, memory, coalesce(item.reason,
       CASE WHEN item.why <> '' THEN 'reads like instructions: ' + item.why END,
       'contradicts the verified memory ' + verified,

@@ -47,6 +47,13 @@ _EXISTS = {
 _SYSTEM = {"db.system.name": "neo4j"}
 
 
+class _Rows(list[Any]):
+    """A list that is printed in short: the driver prints all parameters, even for a log that nobody keeps."""
+
+    def __repr__(self) -> str:
+        return f"<list of {len(self)}>"
+
+
 class _NothingMatched(Exception):
     """Rolls a transaction back."""
 
@@ -98,7 +105,7 @@ class Database:
             rows: list[Row] = self._driver.execute_query(
                 # The server ends it too: a retry limit alone would let one statement run for ever.
                 neo4j.Query(statement.body, timeout=self.timeout_s),
-                parameters_=dict(parameters),
+                parameters_=_brief(parameters),
                 routing_=routing,
                 database_=self.database,
                 result_transformer_=_rows,
@@ -112,7 +119,7 @@ class Database:
         One without a row takes all back, and an empty list is returned. Raises as `run`.
         """
         prepared = [(self.catalogue[name], arguments) for name, arguments in calls]
-        bodies = [(statement.body, statement.bind(**arguments)) for statement, arguments in prepared]
+        bodies = [(statement.body, _brief(statement.bind(**arguments))) for statement, arguments in prepared]
 
         @neo4j.unit_of_work(timeout=self.timeout_s)
         def work(transaction: neo4j.ManagedTransaction) -> list[list[Row]]:
@@ -167,6 +174,10 @@ class Database:
 def vectors(matrix: FloatMatrix) -> list[Vector]:
     """Wrap the rows of a float32 matrix for transport: far fewer bytes and less parsing than lists."""
     return [Vector.from_numpy(row) for row in matrix]
+
+
+def _brief(parameters: Mapping[str, Any]) -> Row:
+    return {name: _Rows(value) if isinstance(value, list) else value for name, value in parameters.items()}
 
 
 def _rows(result: neo4j.Result) -> list[Row]:

@@ -15,6 +15,7 @@ from typing import Final
 LONGEST: Final = 2000
 
 _TOKEN = re.compile(r"\w+(?:[-.,:'’/]\w+)*")
+_DIGIT = re.compile(r"\d")
 _NEGATION: Final = frozenset(
     """
     not never no none cannot nicht nie kein keine keinen non pas jamais nunca não нет не
@@ -79,9 +80,9 @@ def _parts(tokens: list[str]) -> tuple[list[_Part], bool]:
     """Return words and values without negations, and whether those leave one."""
     parts: list[_Part] = []
     negated = joined = False
-    for place, token in enumerate(tokens):
-        word = token.casefold().replace("’", "'")
-        after = tokens[place + 1].casefold() if place + 1 < len(tokens) else ""
+    words = [token.casefold().replace("’", "'") for token in tokens]
+    for place, (token, word) in enumerate(zip(tokens, words, strict=True)):
+        after = words[place + 1] if place + 1 < len(words) else ""
         if word in _NEGATION or word.endswith("n't"):
             negated, joined = not negated, False
         elif not (word in _HELPING and after in _NEGATION):
@@ -96,10 +97,10 @@ def _parts(tokens: list[str]) -> tuple[list[_Part], bool]:
 
 
 def _is_value(token: str, word: str, *, first: bool, after: str) -> bool:
-    if any(character.isdigit() for character in token) or word in _CALENDAR:
+    if word in _CALENDAR or _DIGIT.search(token):
         return True
     # A capital at the beginning of a text is a name's only before a number: "PR 260".
-    return token[0].isupper() and (not first or any(character.isdigit() for character in after))
+    return token[0].isupper() and (not first or _DIGIT.search(after) is not None)
 
 
 def _begins(parts: list[_Part], place: int) -> bool:

@@ -13,7 +13,7 @@ from fluxmem_graph.operations.batches import batched
 from fluxmem_graph.operations.embedded import embed_episodes, embed_memories
 from fluxmem_graph.operations.guards import Guard, written
 from fluxmem_graph.operations.namespaces import check_room
-from fluxmem_graph.operations.rows import cleaned, episode_row, memory_after, memory_row, new_id
+from fluxmem_graph.operations.rows import cleaned, episode_row, memory_row, new_id
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Failure, IngestReport, NewEpisode, NewMemory
 
@@ -108,12 +108,12 @@ class Ingest:
         return rows, kept
 
     def _memory_row(self, memory: NewMemory) -> dict[str, Any]:
-        row = memory_row(cleaned(memory), self._speakers)
-        if memory.session is not None:
-            place = (memory.source, memory.session)
-            row["previous_key"] = self._last_key.get(place)
-            row["after"] = memory_after(row)
-            self._last_key[place] = row["key"]
+        memory = cleaned(memory)
+        if memory.session is None:
+            return memory_row(memory, self._speakers)
+        place = (memory.source, memory.session)
+        row = memory_row(memory, self._speakers, self._last_key.get(place))
+        self._last_key[place] = row["key"]
         return row
 
     def _without_known(self, batch: _Batch) -> _Batch:

@@ -154,13 +154,7 @@ def _memory_row(operation: Logged) -> dict[str, Any]:
     after, logged = operation.after, {"operation_id": operation.id, "after": operation.text}
     if operation.kind != "create":
         return {"content": "", **_kept(after, "key", "source"), **logged}
-    at = after.get("occurred_at")
-    return {
-        "id": operation.memory,
-        **after,
-        "occurred_at": at and datetime.fromisoformat(at),
-        **logged,
-    }
+    return {"id": operation.memory, **after, **logged}
 
 
 def _episode_row(operation: Logged) -> dict[str, Any]:

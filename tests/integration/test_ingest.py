@@ -2,8 +2,9 @@
 
 import contextlib
 import json
+import logging
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Barrier
 
@@ -235,3 +236,19 @@ def test_adding_what_another_writer_changes_meanwhile_gives_back_that_memory(mem
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(write, range(6)))
     assert unbroken(memory)
+
+
+@pytest.mark.parametrize("given", ["2026-03-01T09:30:00+01:00", datetime(2026, 3, 1, 8, 30, tzinfo=UTC)])
+def test_a_driver_gives_a_time_as_it_is_or_as_text(memory: FluxMem, given: object) -> None:
+    rows = [{"id": "one", "content": "The kiln was lit.", "occurred_at": given}]
+    memory.database.call("CALL fluxmem.create($n, $rows)", n=memory.namespace, rows=rows)
+    assert memory.get("one").occurred_at == datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
+
+
+def test_what_is_written_stays_out_of_the_drivers_log(
+    memory: FluxMem, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, logger="neo4j"):
+        memory.ingest([NewMemory("The vault opens with marmalade.")])
+    assert "<list of 1>" in caplog.text
+    assert "marmalade" not in caplog.text
