@@ -30,13 +30,19 @@ class Langchain:
         self.store: Neo4jVector | None = None
 
     def index(self, turns: Sequence[dict[str, str]], vectors: Sequence[list[float]]) -> None:
-        """Create the store with its indexes, and add all turns in one call."""
+        """Add all turns in one call; the first time, create the store with its indexes."""
+        texts = [turn["text"] for turn in turns]
+        ids = [turn["id"] for turn in turns]
+        metadatas = [{"turn": turn["id"]} for turn in turns]
+        if self.store is not None:
+            self.store.add_embeddings(texts, list(vectors), metadatas=metadatas, ids=ids)
+            return
         uri, user, password = server_login()
         self.store = Neo4jVector.from_embeddings(
-            [(turn["text"], vector) for turn, vector in zip(turns, vectors, strict=True)],
+            list(zip(texts, vectors, strict=True)),
             NoEmbeddings(),
-            metadatas=[{"turn": turn["id"]} for turn in turns],
-            ids=[turn["id"] for turn in turns],
+            metadatas=metadatas,
+            ids=ids,
             url=uri,
             username=user,
             password=password,
@@ -53,11 +59,9 @@ class Langchain:
         return [document.metadata["turn"] for document, _ in found]
 
     def clear(self) -> None:
-        """Delete the nodes and the indexes."""
+        """Delete the nodes."""
         assert self.store is not None
         self.store.query(f"MATCH (turn:{LABEL}) DETACH DELETE turn")
-        for name in ("langchain_vector", "langchain_words"):
-            self.store.query(f"DROP INDEX {name} IF EXISTS")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import neo4j
 from neo4j_graphrag.indexes import (
     create_fulltext_index,
     create_vector_index,
-    drop_index_if_exists,
     upsert_vectors,
 )
 from neo4j_graphrag.retrievers import HybridRetriever, VectorRetriever
@@ -31,18 +30,9 @@ class Graphrag:
         self.retriever: VectorRetriever | HybridRetriever | None = None
 
     def index(self, turns: Sequence[dict[str, str]], vectors: Sequence[list[float]]) -> None:
-        """Create the indexes, then nodes and their vectors in batches."""
-        create_vector_index(
-            self.driver,
-            self.vector_index,
-            self.label,
-            "embedding",
-            len(vectors[0]),
-            "cosine",
-            fail_if_exists=False,
-        )
-        if self.hybrid:
-            create_fulltext_index(self.driver, self.word_index, self.label, ["text"], fail_if_exists=False)
+        """Create the indexes the first time, then nodes and their vectors in batches."""
+        if self.retriever is None:
+            self._create_indexes(len(vectors[0]))
         create = CREATE.replace(LABEL, self.label)
         for start in range(0, len(turns), BATCH):
             batch = list(turns[start : start + BATCH])
@@ -51,26 +41,36 @@ class Graphrag:
                 self.driver, [row["id"] for row in rows], "embedding", list(vectors[start : start + BATCH])
             )
 
+    def _create_indexes(self, dimension: int) -> None:
+        create_vector_index(
+            self.driver,
+            self.vector_index,
+            self.label,
+            "embedding",
+            dimension,
+            "cosine",
+            fail_if_exists=False,
+        )
+        if self.hybrid:
+            create_fulltext_index(self.driver, self.word_index, self.label, ["text"], fail_if_exists=False)
+        self.driver.execute_query("CALL db.awaitIndexes()")
+        if self.hybrid:
+            self.retriever = HybridRetriever(
+                self.driver, self.vector_index, self.word_index, return_properties=["id"]
+            )
+        else:
+            self.retriever = VectorRetriever(self.driver, self.vector_index, return_properties=["id"])
+
     def search(self, question: str, vector: list[float], top_k: int) -> list[str]:
-        """Ask the retriever, which is made once, after the indexes."""
-        if self.retriever is None:
-            self.driver.execute_query("CALL db.awaitIndexes()")
-            if self.hybrid:
-                self.retriever = HybridRetriever(
-                    self.driver, self.vector_index, self.word_index, return_properties=["id"]
-                )
-            else:
-                self.retriever = VectorRetriever(self.driver, self.vector_index, return_properties=["id"])
+        """Ask the retriever."""
+        assert self.retriever is not None
         asked = {"query_text": words(question)} if self.hybrid else {}
         found = self.retriever.get_search_results(query_vector=vector, top_k=top_k, **asked)
         return [record["node"]["id"] for record in found.records]
 
     def clear(self) -> None:
-        """Delete the nodes and the indexes."""
+        """Delete the nodes."""
         self.driver.execute_query(f"MATCH (turn:{self.label}) DETACH DELETE turn")
-        for name in (self.vector_index, self.word_index):
-            drop_index_if_exists(self.driver, name)
-        self.retriever = None
 
 
 def words(question: str) -> str:

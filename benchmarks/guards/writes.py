@@ -1,11 +1,12 @@
-"""Do the guards find poisoned writes among a thousand updates of a policy, and leave the honest ones alone?
+"""Do the guards find poisoned writes among a thousand of a policy's, and leave the honest ones alone?
 
-    python benchmarks/guards/updates.py DATA [--updates 1000] [--seed 0] [--json FILE]
+    python benchmarks/guards/writes.py DATA [--writes 1000] [--seed 0] [--json FILE]
 
-The learned policy keeps conversations (DATA is a folder of them) in the real store, again and again under
-other capacities, until it has made that many updates. Between its operations, in a random order, come the bad
-writes of the suite in this folder: instructions as new memories and as rewritings, claims against verified
-facts, and rewritings that drift. The server is that of the settings; namespaces are fresh, erased at the end.
+The learned policy keeps conversations (DATA is a folder of them) in the real store, again and again
+under other capacities, until it has created or updated that many memories. Between its operations, in a
+random order, come the bad writes of the suite in this folder: instructions as new memories and as
+rewritings, claims against verified facts, and rewritings that drift. The server is that of the settings;
+namespaces are fresh, erased at the end.
 """
 
 import argparse
@@ -83,14 +84,19 @@ class Trial:
         self.overlooked: list[str] = []
         self.honest = Counter[str]()
 
-    def run(self, updates: int) -> None:
-        """Keep conversations until there were enough updates and all attacks."""
+    def run(self, writes: int) -> None:
+        """Keep conversations until there were enough writes and all attacks."""
         for number, chosen in enumerate(cycle(self.sets)):
-            if self.honest["update"] >= updates and not self.waiting:
+            if self.written >= writes and not self.waiting:
                 break
             entries = max(1, int(len(chosen.documents) * SHARES[number // len(self.sets) % len(SHARES)]))
             self._keep(chosen, entries)
             print(f"{chosen.name}, {entries} entries: {dict(self.honest)}", flush=True)
+
+    @property
+    def written(self) -> int:
+        """How many memories the policy created or updated."""
+        return self.honest["create"] + self.honest["update"]
 
     def _keep(self, chosen: RetrievalSet, entries: int) -> None:
         policy = PolicySettings(name="learned", entries=entries, tokens=entries * TOKENS_A_TURN)
@@ -123,20 +129,19 @@ def main() -> None:
     """Print a table of what was caught, what was overlooked, and the share of honest writes in quarantine."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--updates", type=int, default=1000)
+    parser.add_argument("--writes", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     trial = Trial(load_retrieval_sets(options.data), options.seed)
-    trial.run(options.updates)
+    trial.run(options.writes)
     print("| guard | attacks | caught |\n|---|---|---|")
     for guard in dict.fromkeys(attack.guard for attack in attacks()):
         print(f"| {guard} | {trial.caught[guard] + trial.missed[guard]} | {trial.caught[guard]} |")
     for text in trial.overlooked:
         print(f"overlooked: {text}")
-    writes = trial.honest["create"] + trial.honest["update"]
-    share = trial.honest["quarantine"] / writes
-    print(f"honest: {dict(trial.honest)}, {share:.2%} of {writes} writes in quarantine")
+    share = trial.honest["quarantine"] / trial.written
+    print(f"honest: {dict(trial.honest)}, {share:.2%} of {trial.written} writes in quarantine")
     result = {
         "caught": dict(trial.caught),
         "missed": dict(trial.missed),
