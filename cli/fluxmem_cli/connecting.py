@@ -18,11 +18,8 @@ def open_memory(namespace: str | None) -> Iterator["FluxMem"]:
     """Connect to a namespace, starting the embedded server when it is down and no other is set."""
     from fluxmem_graph.client import FluxMem
     from fluxmem_graph.settings import load_settings
-    from fluxmem_graph.telemetry import configure_logging
 
-    settings = load_settings(namespace=namespace)
-    configure_logging(settings.log_level, settings.log_format)
-    with FluxMem.connect(with_server(settings), actor=ACTOR) as memory:
+    with FluxMem.connect(with_server(load_settings(namespace=namespace)), actor=ACTOR) as memory:
         yield memory
 
 

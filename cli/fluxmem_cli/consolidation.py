@@ -96,6 +96,8 @@ def _show(done: "Consolidation", as_json: bool) -> None:
         f"skills: {told}; {len(done.of('none'))} clusters without a success"
     )
     note(", ".join(f"{name} {round(value, 2)}" for name, value in done.cost.items()))
+    if done.applied and sum(counts.values()) > counts["unchanged"]:
+        note(f"run {done.run_id}; `fluxmem undo --run {done.run_id}` takes back what it made")
     if not done.applied and sum(counts.values()) > counts["unchanged"]:
         note("this is a plan: nothing was changed; --apply does it")
 

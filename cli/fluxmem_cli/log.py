@@ -66,7 +66,8 @@ def undo(
 ) -> None:
     """Take back one operation, a range, or a whole run.
 
-    Of a range or run everything is taken back, newest first, or nothing when one of them can't be.
+    Of a range or run everything is taken back, newest first, or nothing when one of them can't be. A hundred
+    operations are one transaction: when it is interrupted, run it again for the rest.
     """
     from fluxmem_graph.errors import ConfigurationError
 

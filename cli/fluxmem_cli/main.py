@@ -3,6 +3,7 @@
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Annotated, Final
 
@@ -37,13 +38,14 @@ from fluxmem_cli.output import note
 FAILED: Final = 1
 USAGE: Final = 2
 INTERRUPTED: Final = 130
+_HELP: Final = ("-h", "--help")
 
 app = typer.Typer(
     name="fluxmem",
     help="Long-term memory for LLM agents that lives in Neo4j.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": [*_HELP]},
 )
 eval_app = typer.Typer(help="Measure the memory on data with known answers.", rich_markup_mode=None)
 episode_app = typer.Typer(help="One run of a task, step by step.", rich_markup_mode=None)
@@ -112,6 +114,9 @@ def run() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; failures are one line on standard error."""
     command = typer.main.get_command(app)
+    # Whoever asks for help waits for no settings, and is not told what is wrong with them.
+    if arguments and not {*_HELP, "--version"} & {*arguments}:
+        _configure_logging()
     try:
         code = command.main(args=list(arguments), prog_name="fluxmem", standalone_mode=False)
     except KeyboardInterrupt:
@@ -126,6 +131,17 @@ def main(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:
         note("interrupted")
     return int(code or 0)
+
+
+def _configure_logging() -> None:
+    from fluxmem_graph.errors import ConfigurationError
+    from fluxmem_graph.settings import load_settings
+    from fluxmem_graph.telemetry import configure_logging
+
+    # The command itself says what is wrong with its settings, if it needs any.
+    with suppress(ConfigurationError):
+        settings = load_settings()
+        configure_logging(settings.log_level, settings.log_format)
 
 
 def was_interrupted(error: BaseException | None) -> bool:

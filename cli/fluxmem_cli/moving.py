@@ -39,7 +39,13 @@ def import_file(
     The whole file is checked before anything is written. When it is interrupted, run it again. With --from it
     is a JSON list of mem0's memories or Zep's edges, stored as new facts.
     """
+    from fluxmem_graph.errors import ConfigurationError
+
     if system is not None:
+        if merge:
+            raise ConfigurationError(
+                "--merge is for files of `fluxmem export`; --from always adds to what is there"
+            )
         _import_facts(file, system, namespace, as_json)
         return
     with open_memory(namespace) as memory, progress_bar("import") as tick:

@@ -6,6 +6,7 @@
 // pitfalls, slots (JSON text), content_hash, embedding, embedding_model, pems, pems_success, pems_length, pems_drift, settled,
 // evidence, made_by, after. Without `approve` it waits for review as a candidate, in place of an earlier candidate.
 // `owner` is who holds the namespace's lease: when it is another one, or a source is not there, nothing happens.
+// No row too: a first version would be one memory more than the namespace's quota.
 //
 // mode: WRITE
 CYPHER 25
@@ -22,14 +23,16 @@ WITH tenant, episodes
 WHERE ($owner IS NULL OR tenant.lease_owner = $owner) AND $skill.content IS NOT NULL AND size($skill.steps) > 0
   // A run that was erased meanwhile must not live on in a skill.
   AND size(episodes) = size($sources)
-WITH episodes, tenant.key AS tenantKey, datetime() AS now, coalesce($skill.id, randomUUID()) AS id,
+WITH tenant, episodes, datetime() AS now, coalesce($skill.id, randomUUID()) AS id,
   coalesce($skill.skill_id, $skill.id, randomUUID()) AS skillId
 CALL (skillId) {
   OPTIONAL MATCH (earlier:Procedural {namespace: $namespace, skill_id: skillId})
   WITH earlier ORDER BY earlier.version DESC
   RETURN collect(earlier) AS earlier
 }
-WITH episodes, tenantKey, now, id, skillId, earlier, coalesce($skill.version, head(earlier).version + 1, 1) AS version
+WITH tenant, episodes, now, id, skillId, earlier
+WHERE tenant.quota IS NULL OR size(earlier) > 0 OR coalesce(tenant.memories, 0) < tenant.quota
+WITH episodes, tenant.key AS tenantKey, now, id, skillId, earlier, coalesce($skill.version, head(earlier).version + 1, 1) AS version
 CREATE (skill:Memory:Procedural {
   namespace: $namespace, namespace_key: tenantKey, id: id, key: 'skill ' + skillId + ' ' + version, layer: 'procedural',
   skill_id: skillId, version: version, status: CASE WHEN $approve THEN 'active' ELSE 'candidate' END,

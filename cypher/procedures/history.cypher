@@ -30,7 +30,7 @@ CALL () {
   RETURN DISTINCT operation ORDER BY operation.seq DESC LIMIT $top
 }
 RETURN operation.seq AS seq, operation.id AS id, operation.kind AS kind, operation.actor AS actor,
-  operation.reason AS reason, operation.at AS at, operation.run_id AS run_id, operation.before AS before,
+  coalesce(operation.reason, '') AS reason, operation.at AS at, operation.run_id AS run_id, operation.before AS before,
   operation.after AS after, COLLECT { MATCH (operation)-[:TOUCHED]->(node) RETURN DISTINCT node.id ORDER BY node.id } AS touched,
   coalesce(operation.undone, false) AS undone, coalesce(operation.erased, false) AS erased
 ORDER BY seq DESC

@@ -102,10 +102,9 @@ CALL (operation, memory, former, refused, now) {
   SET taken = memory {.*, id: memory.id + '@' + memory.version + '~' + operation.id,
     key: memory.key + '@' + memory.version + '~' + operation.id, status: 'deleted', recorded_to: now}
   CREATE (memory)-[:SUPERSEDES {undone: true}]->(taken)
-}
-CALL (operation, memory, former, refused) {
-  WITH * WHERE refused IS NULL AND operation.kind = 'update'
-  MATCH (memory)-[mention:MENTIONS]->(:Entity)
+  WITH memory, taken
+  MATCH (memory)-[mention:MENTIONS]->(entity:Entity)
+  CREATE (taken)-[:MENTIONS]->(entity)
   DELETE mention
 }
 CALL (operation, memory, former, refused) {

@@ -19,7 +19,7 @@ WITH node, label, CASE
     WHEN label = 'Memory' AND node.namespace_key IS NULL THEN 'no namespace key'
     WHEN label = 'Memory' AND (node.layer IS NULL OR node.status IS NULL) THEN 'no layer or status'
     WHEN label = 'Operation' AND node.seq IS NULL THEN 'no seq'
-    WHEN label = 'Entity' AND node.key IS NULL THEN 'no key'
+    WHEN label = 'Entity' AND node.key IS NULL THEN 'no name key'
     WHEN label = 'Source' AND node.uri IS NULL THEN 'no uri'
   END AS problem
 WHERE problem IS NOT NULL

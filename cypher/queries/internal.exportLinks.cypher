@@ -3,7 +3,8 @@
 // The links that go out from a page of a namespace's nodes of one kind, which `internal.exportNodes` pages alike.
 //
 // A link is a map of type, kind and id (its end: a memory's, step's or operation's id, an entity's key, a source's
-// uri) and properties, in the form of `internal.exportNodes`. Only memories, steps and operations have any.
+// uri) and properties, in the form of `internal.exportNodes`. Only memories, steps and operations have any. Types
+// are fluxmem's own: an import makes no others.
 //
 // mode: READ
 CYPHER 25
@@ -21,7 +22,7 @@ CALL () {
   RETURN node, node.id AS place, node.seq AS seq ORDER BY seq LIMIT $top
 }
 RETURN place, seq, COLLECT {
-  MATCH (node)-[link]->(end)
+  MATCH (node)-[link:ABOUT|ACTIVATED|ASSOCIATED|DISTILLED_INTO|FROM|HAS_STEP|MENTIONS|NEXT|RESHAPES|SUPERSEDES|SUPPORTS|TOUCHED]->(end)
   WHERE end.namespace = $namespace
   RETURN {type: type(link), kind: CASE WHEN end:Memory THEN 'memory' WHEN end:Step THEN 'step' WHEN end:Entity THEN 'entity'
       WHEN end:Source THEN 'source' ELSE 'operation' END,

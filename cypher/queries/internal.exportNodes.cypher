@@ -4,7 +4,7 @@
 //
 // `kind` is memory, step, entity, source or operation; `place` is the id, key or uri, to page on with `after`, and
 // `seq` that of operations, to page on with `afterSeq`. A property is its name, its form and its value: times and
-// lists of times come as text, which keeps their nanoseconds.
+// lists of times come as text, which keeps their nanoseconds. Labels are fluxmem's own: an import sets no others.
 //
 // mode: READ
 CYPHER 25
@@ -29,7 +29,7 @@ CALL () {
   MATCH (node:Operation) WHERE node.namespace = $namespace AND node.seq > $afterSeq
   RETURN node, node.id AS place, node.seq AS seq ORDER BY seq LIMIT $top
 }
-RETURN $kind AS kind, place, seq, [label IN labels(node) WHERE label <> 'Memory'] AS labels,
+RETURN $kind AS kind, place, seq, [label IN labels(node) WHERE label IN ['Semantic', 'Episodic', 'Procedural', 'Step', 'Entity', 'Source', 'Operation']] AS labels,
   [name IN keys(node) WHERE NOT name IN ['namespace', 'namespace_key'] | CASE
     WHEN valueType(node[name]) STARTS WITH 'ZONED DATETIME' THEN [name, 'time', toString(node[name])]
     WHEN valueType(node[name]) STARTS WITH 'LIST<ZONED DATETIME' THEN [name, 'times', [at IN node[name] | toString(at)]]

@@ -1,6 +1,6 @@
 // fluxmem.internal.redact(namespace :: STRING, kind :: STRING, rows :: LIST<MAP>) :: (id :: STRING)
 //
-// Replace texts of nodes of one kind (memory, step or operation): maps of id and properties.
+// Replace texts of nodes of one kind (memory, step, operation, or namespace by its name): maps of id and properties.
 //
 // What a memory was before an operation goes too, so that no undo of that one brings a text back.
 //
@@ -18,6 +18,10 @@ CALL (row) {
   UNION ALL
   WITH * WHERE $kind = 'operation'
   MATCH (node:Operation {namespace: $namespace, id: row.id})
+  RETURN node
+  UNION ALL
+  WITH * WHERE $kind = 'namespace' AND row.id = $namespace
+  MATCH (node:Namespace {name: $namespace})
   RETURN node
 }
 SET node += row.properties

@@ -10,6 +10,6 @@ MERGE (tenant:Namespace {name: $namespace})
 WITH tenant
 UNWIND $rows AS row
 CREATE (operation:Operation {namespace: $namespace, id: row.id, seq: row.seq, kind: row.kind, actor: row.actor,
-  at: datetime(), erased: true})
+  reason: '', at: datetime(), erased: true})
 SET tenant.seq = CASE WHEN row.seq > tenant.seq THEN row.seq ELSE tenant.seq END
 RETURN operation.seq AS seq

@@ -17,7 +17,6 @@ def connect_database(settings: Settings, embedder: Embedder | None = None) -> tu
     """
     database = open_database(settings)
     try:
-        database.verify()
         return database, prepare(database, embedder or load_embedder(settings))
     except BaseException:
         database.close()

@@ -6,6 +6,7 @@ from typing import Any
 from fluxmem_graph.client.base import Connected
 from fluxmem_graph.client.connecting import open_database
 from fluxmem_graph.client.diagnosing import diagnose
+from fluxmem_graph.graph.schema import check_version
 from fluxmem_graph.operations.memories import Memories
 from fluxmem_graph.operations.quarantine import Quarantine
 from fluxmem_graph.operations.reembedding import Progress, reembed
@@ -40,12 +41,12 @@ class Keeping(Connected):
         """Change the vectors of the whole database, all its namespaces, to those of another embedder.
 
         It can be interrupted and run again. Connections that are open then have to connect anew with the
-        new embedder. Raises ConfigurationError, Conflict, EmbeddingError and DatabaseError.
+        new embedder. Raises ConfigurationError, Conflict, EmbeddingError, DatabaseError and its kinds.
         """
         chosen = load_settings(settings, **overrides)
         database = open_database(chosen)
         try:
-            database.verify()
+            check_version(database.verify())
             return reembed(database, embedder, progress)
         finally:
             database.close()

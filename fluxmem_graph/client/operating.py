@@ -63,11 +63,15 @@ class Operating(Connected):
         return self._log.undo(operation_id, reason=reason)
 
     def undo_run(self, run_id: str, *, reason: str = "") -> Undone:
-        """Take back a whole run, such as an ingest, or nothing of it. Raises NotFound or Conflict."""
+        """Take back a whole run, such as an ingest, or nothing of it when a part can't be.
+
+        Each hundred operations are one transaction: after a crash, or a Conflict because somebody wrote
+        meanwhile, the same call takes back the rest. Raises NotFound or Conflict.
+        """
         return self._log.undo_run(run_id, reason=reason)
 
     def undo_range(self, first_seq: int, last_seq: int, *, reason: str = "") -> Undone:
-        """Take back operations `first_seq` to `last_seq`, both included, or none of them.
+        """Take back operations `first_seq` to `last_seq`, both included, as `undo_run` does.
 
         Raises InvalidInput, NotFound or Conflict.
         """

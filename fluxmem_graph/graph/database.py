@@ -30,6 +30,7 @@ from fluxmem_graph.errors import (
     EmbedderMismatch,
     InvalidInput,
     Unavailable,
+    UnsupportedServer,
 )
 from fluxmem_graph.graph.stopping import check_stop
 from fluxmem_graph.protocols import FloatMatrix
@@ -40,6 +41,9 @@ Call = tuple[str, Mapping[str, Any]]
 """A statement of the catalogue by name, and its arguments."""
 
 
+TOO_OLD = (
+    "{} is too old; fluxmem needs 2026.01 or newer: upgrade it, or unset NEO4J_URI for the embedded server"
+)
 _TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOut"
 _EXISTS = {
     f"Neo.ClientError.Schema.{what}AlreadyExists" for what in ("EquivalentSchemaRule", "Constraint", "Index")
@@ -83,13 +87,14 @@ class Database:
                 user_agent="fluxmem-graph",
             )
 
-    def verify(self) -> None:
-        """Say at once, without retries, that nothing listens or the login is wrong.
+    def verify(self) -> str:
+        """Say at once, without retries, that nothing listens or the login is wrong; return the version.
 
-        Raises Unavailable or ConfigurationError.
+        An older server says its version too, though it refuses every statement. Raises Unavailable,
+        ConfigurationError, or UnsupportedServer for one that is too old even for that.
         """
         with _our_errors(self.uri):
-            self._driver.verify_connectivity()
+            return self._driver.get_server_info().agent.removeprefix("Neo4j/")
 
     def run(self, name: str, /, **arguments: Any) -> list[Row]:
         """Run one statement of the catalogue in its own transaction, routed by its mode.
@@ -143,7 +148,10 @@ class Database:
             return []
 
     def apply(self, statements: Sequence[str], *, at_once: bool = False, **parameters: Any) -> None:
-        """Run schema commands one by one, each in a transaction of its own, or all `at_once` in one."""
+        """Run schema commands one by one, each in a transaction of its own, or all `at_once` in one.
+
+        They take as long as they take: an index of many memories is built for minutes.
+        """
         with _our_errors(self.uri), self._session() as session:
             if at_once:
                 with session.begin_transaction() as transaction:
@@ -159,7 +167,7 @@ class Database:
     def call(self, text: str, /, **parameters: Any) -> list[Row]:
         """Run text given by the user or a test (`CALL fluxmem.search(...)`) as it stands."""
         with _our_errors(self.uri), self._session() as session:
-            return _rows(session.run(text, parameters))
+            return _rows(session.run(neo4j.Query(text, timeout=self.timeout_s), parameters))
 
     def _session(self) -> neo4j.Session:
         return self._driver.session(
@@ -209,6 +217,13 @@ def _made_by_another() -> Iterator[None]:
             raise
 
 
+def _not_connected(uri: str, message: str) -> Exception:
+    if "Bolt Protocol" in message:
+        # The driver asks for what such a server doesn't know, before that has said its version.
+        return UnsupportedServer(TOO_OLD.format(f"Neo4j at {uri}"))
+    return ConfigurationError(f"can't connect to {uri}: {message}")
+
+
 @contextmanager
 def _our_errors(uri: str) -> Iterator[None]:
     check_stop()
@@ -223,7 +238,7 @@ def _our_errors(uri: str) -> Iterator[None]:
     except (DriverConfigurationError, ValueError) as error:
         if isinstance(error, ConfigurationError):
             raise
-        raise ConfigurationError(f"can't connect to {uri}: {error}") from error
+        raise _not_connected(uri, str(error)) from error
     except ConstraintError as error:
         raise Conflict(
             "another item of this namespace, maybe a deleted one, has this id or text; nothing was changed"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fluxmem_graph.errors import EmbedderMismatch, SchemaMismatch, UnsupportedServer
-from fluxmem_graph.graph.database import Database, Row
+from fluxmem_graph.graph.database import TOO_OLD, Database, Row
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.statements.model import SchemaFile
 
@@ -29,12 +29,13 @@ class SchemaState:
 
 
 def prepare(database: Database, embedder: Embedder) -> SchemaState:
-    """Check the server's version, apply missing schema files and check the embedder.
+    """Check the server and its version, apply missing schema files and check the embedder.
 
-    Raises UnsupportedServer, SchemaMismatch or EmbedderMismatch before anything is written.
+    Raises Unavailable, ConfigurationError, UnsupportedServer, SchemaMismatch or EmbedderMismatch before
+    anything is written.
     """
+    check_version(database.verify())
     server = database.run("fluxmem.internal.components")[0]
-    check_version(server["version"])
     files = {file.version: file for file in database.catalogue.schema}
     recorded, exchanging = _recorded(database, files, embedder)
     missing = sorted(files.keys() - recorded.keys())
@@ -160,10 +161,7 @@ def check_version(version: str) -> None:
     """Refuse a server without Cypher 25's filtered vector search. Raises UnsupportedServer."""
     parts = re.match(r"(\d+)\.(\d+)", version)
     if parts is None or (int(parts[1]), int(parts[2])) < OLDEST_SERVER:
-        raise UnsupportedServer(
-            f"Neo4j {version} is too old; fluxmem needs 2026.01 or newer: upgrade it, or unset "
-            "NEO4J_URI for the embedded server"
-        )
+        raise UnsupportedServer(TOO_OLD.format(f"Neo4j {version}"))
 
 
 def _check_embedder(model: str, dimension: int, embedder: Embedder) -> None:

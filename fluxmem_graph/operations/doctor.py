@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from fluxmem_graph.errors import FluxMemError
+from fluxmem_graph.errors import FluxMemError, UnsupportedServer
 from fluxmem_graph.graph import schema
 from fluxmem_graph.graph.database import Database, Row
 from fluxmem_graph.operations.reembedding import Embedding
@@ -14,6 +14,11 @@ from fluxmem_graph.types import Check
 BY_ITSELF: Final = "run `fluxmem doctor --fix`"
 _SAFE_IDENTITY: Final = ("no id", "no key", "no namespace key")
 _SAFE_LOG: Final = ("touches nothing", "counter behind")
+_LOG_BY_HAND: Final = {
+    "memory without an entry": "memories that no entry made were written past fluxmem: store them again",
+    "lost what it stored": "memories were deleted past fluxmem, and these entries hold the last copy: read "
+    "it with `fluxmem log --json`, store it again, then remove `before` and `after` there and set `erased`",
+}
 _SAFE_ORPHANS: Final = ("entity", "source")
 
 
@@ -28,8 +33,14 @@ class Doctor:
     """Whether the server is the embedded one, which loads its procedures by itself."""
 
     def examine(self) -> list[Check]:
-        """Run all checks; those of the namespace need the schema. Raises Unavailable."""
-        checks = [self.version(), self.schema(), self.plugin(), self.embedding(), self.indexes()]
+        """Run all checks; those of the namespace need the schema, and all a server that is new enough.
+
+        Raises Unavailable.
+        """
+        version = self.version()
+        if not version.ok:
+            return [version]
+        checks = [version, self.schema(), self.plugin(), self.embedding(), self.indexes()]
         if not checks[1].ok:
             return checks
         return [
@@ -55,13 +66,13 @@ class Doctor:
 
     def version(self) -> Check:
         """Is the server new enough."""
-        server = self.database.run("fluxmem.internal.components")[0]
-        found = f"Neo4j {server['version']} {server['edition']}"
+        version = self.database.verify()
         try:
-            schema.check_version(server["version"])
-        except FluxMemError as error:
-            return Check("version", False, found, str(error))
-        return Check("version", True, found)
+            schema.check_version(version)
+        except UnsupportedServer as error:
+            return Check("version", False, f"Neo4j {version}", str(error))
+        [server] = self.database.run("fluxmem.internal.components")
+        return Check("version", True, f"Neo4j {server['version']} {server['edition']}")
 
     def schema(self) -> Check:
         """Are the schema files of this version applied, and no others."""
@@ -151,9 +162,9 @@ class Doctor:
         """Do the log and the memories speak of each other."""
         rows = self.database.run("fluxmem.internal.checkLog", namespace=self.namespace)
         said = [f"{row['count']} x {row['problem']}{_such_as(row)}" for row in rows]
-        by_hand = "memories that no entry made were written past fluxmem: store them again"
-        fine = "every entry has its memory"
-        return _sorted_out("log", said, fine, {row["problem"] for row in rows}, _SAFE_LOG, by_hand)
+        kinds = {row["problem"] for row in rows}
+        by_hand = "; ".join(text for kind, text in _LOG_BY_HAND.items() if kind in kinds)
+        return _sorted_out("log", said, "every entry has its memory", kinds, _SAFE_LOG, by_hand)
 
     def counts(self) -> Check:
         """Is as much stored as was submitted."""

@@ -8,9 +8,9 @@ from typing import Any
 from fluxmem_graph.errors import InvalidInput, NotFound
 from fluxmem_graph.graph.database import Database, Row, vectors
 from fluxmem_graph.ingest.entities import entity_key
-from fluxmem_graph.ingest.values import check_text
+from fluxmem_graph.ingest.values import check_text, content_hash
 from fluxmem_graph.operations.batches import batched
-from fluxmem_graph.operations.embedded import embed_episodes
+from fluxmem_graph.operations.embedded import embed_episodes, embed_texts
 from fluxmem_graph.operations.episodes import find_episode, to_steps
 from fluxmem_graph.operations.moving import Export
 from fluxmem_graph.operations.redaction import Markers, redacted
@@ -130,8 +130,8 @@ class Erasing:
 
     def _redact(self, markers: Markers) -> int:
         """Take the erased texts out of steps, episodes, skills and the log; return how many nodes changed."""
-        total, retold = 0, []
-        for kind in ("memory", "step", "operation"):
+        total, retold, rewritten = 0, [], []
+        for kind in ("memory", "step", "operation", "namespace"):
             rows = (
                 {"id": row["place"], "properties": changed, "labels": row["labels"]}
                 for row in self._nodes(kind)
@@ -140,15 +140,30 @@ class Erasing:
                 and (changed := redacted(_quoting(kind, row["properties"]), markers))
             )
             for page in batched(rows, BATCH):
-                if kind == "memory":
-                    for row in page:
-                        if "task" in row["properties"]:
-                            row["properties"]["words"] = content_words(row["properties"]["task"])
-                    retold += [row["id"] for row in page if "Episodic" in row["labels"]]
+                for row in page if kind == "memory" else ():
+                    row["properties"] |= _following(row["properties"], row["labels"])
+                retold += [row["id"] for row in page if "Episodic" in row["labels"]]
+                rewritten += [row["id"] for row in page if "Procedural" in row["labels"]]
                 self.database.run("fluxmem.internal.redact", namespace=self.namespace, kind=kind, rows=page)
                 total += len(page)
         self._embed_again(retold)
+        self._embed_skills(rewritten)
         return total
+
+    def _embed_skills(self, skill_ids: Sequence[str]) -> None:
+        """Give redacted skills the vectors of what is left of them."""
+        for page in batched(skill_ids, BATCH):
+            rows = self.database.run("fluxmem.read", namespace=self.namespace, ids=page)
+            self._set_vectors(
+                [
+                    (row, {"embedding": vector})
+                    for row, vector in zip(
+                        rows,
+                        vectors(embed_texts(self.embedder, [row["content"] for row in rows])),
+                        strict=True,
+                    )
+                ]
+            )
 
     def _embed_again(self, episode_ids: Sequence[str]) -> None:
         """Give redacted episodes the vectors of what is left of them."""
@@ -162,22 +177,26 @@ class Erasing:
             contents = self.database.run(
                 "fluxmem.read", namespace=self.namespace, ids=[row["id"] for row in ended]
             )
-            told = {row["id"]: row["content"] for row in contents}
-            made = [
-                {
-                    "id": row["id"],
-                    "content": told[row["id"]],
-                    "model": self.embedder.name,
-                    "vectors": {"embedding": first, "trajectory_embedding": second},
-                }
-                for row, first, second in zip(ended, reminding, trajectory, strict=True)
-            ]
-            self.database.run("fluxmem.internal.setVectors", namespace=self.namespace, rows=made)
+            told = {row["id"]: row for row in contents}
+            self._set_vectors(
+                [
+                    (told[row["id"]], {"embedding": first, "trajectory_embedding": second})
+                    for row, first, second in zip(ended, reminding, trajectory, strict=True)
+                ]
+            )
+
+    def _set_vectors(self, made: Sequence[tuple[Row, dict[str, Any]]]) -> None:
+        rows = [
+            {"id": row["id"], "content": row["content"], "model": self.embedder.name, "vectors": found}
+            for row, found in made
+        ]
+        self.database.run("fluxmem.internal.setVectors", namespace=self.namespace, rows=rows)
 
     def _left(self, markers: Markers) -> list[str]:
         """Search all that is left of the namespace, and name the places where a marker still stands."""
         places = []
-        for line in self.contents.lines():
+        # What others write meanwhile must not cost the report: what was erased can't be erased again.
+        for line in self.contents.lines_now():
             pairs = [(name, "plain", value) for name, value in line.get("properties", {}).items()]
             if line["kind"] == "source":
                 pairs.append(("address", "plain", line["id"]))
@@ -190,12 +209,19 @@ class Erasing:
         return places
 
     def _nodes(self, kind: str) -> Iterator[Row]:
-        return self.contents.pages("fluxmem.internal.exportNodes", kind)
+        if kind != "namespace":
+            yield from self.contents.pages("fluxmem.internal.exportNodes", kind)
+            return
+        # The one text that stands on the tenant's own node.
+        for row in self.database.run("fluxmem.internal.scratchpad", namespace=self.namespace):
+            properties = [("scratchpad", "plain", row["text"])]
+            yield {"place": self.namespace, "labels": [], "properties": properties}
 
     def _others(self) -> Iterator[Row]:
         yield from self._nodes("memory")
         yield from self._nodes("step")
         yield from self._nodes("operation")
+        yield from self._nodes("namespace")
 
 
 def _quoting(kind: str, properties: Sequence[Sequence[Any]]) -> Iterator[tuple[str, str, Any]]:
@@ -207,3 +233,12 @@ def _quoting(kind: str, properties: Sequence[Sequence[Any]]) -> Iterator[tuple[s
         name == "kind" and value in ("create", "update") for name, _, value in properties
     )
     return ((name, form, value) for name, form, value in properties if not own or name == "reason")
+
+
+def _following(changed: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
+    """Return what follows from the redacted texts of an episode or skill."""
+    if "task" in changed:
+        return {"words": content_words(changed["task"])}
+    if "Procedural" in labels and "content" in changed:
+        return {"content_hash": content_hash(changed["content"])}
+    return {}

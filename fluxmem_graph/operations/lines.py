@@ -16,6 +16,23 @@ FORMAT = 1
 NODES = ("memory", "step", "entity", "source", "operation")
 STARTS = ("memory", "step", "operation")
 """The kinds of nodes that links go out from."""
+LABELS: Mapping[str, frozenset[str]] = {
+    "memory": frozenset({"Semantic", "Episodic", "Procedural"}),
+    **{kind: frozenset({kind.capitalize()}) for kind in NODES[1:]},
+}
+TYPES = frozenset(
+    {
+        *("ABOUT", "ACTIVATED", "ASSOCIATED", "DISTILLED_INTO", "FROM", "HAS_STEP", "MENTIONS", "NEXT"),
+        *("RESHAPES", "SUPERSEDES", "SUPPORTS", "TOUCHED"),
+    }
+)
+# What ties a node to its tenant, and who works on it: the export leaves it out, and no file may set it.
+_TIES = frozenset({"namespace", "namespace_key"})
+_TENANT = frozenset(
+    {"name", "namespace", "id", "key", "importing", "import_offset", "lease_owner", "lease_until"}
+)
+_NAMED_BY = {"entity": "key", "source": "uri"}
+_FORMS = frozenset({"time", "times", "float32"})
 
 Line = dict[str, Any]
 
@@ -93,7 +110,11 @@ def read(path: Path) -> Iterator[Line]:
 
 
 def check(path: Path) -> Checked:
-    """Read a whole file and say what is in it. Raises InvalidInput for one cut short, edited or foreign."""
+    """Read a whole file and say what is in it.
+
+    Raises InvalidInput for one cut short, edited or foreign, or with a line that no export writes, such as
+    one that would move a node to another tenant.
+    """
     digest, count, last = hashlib.sha256(), 0, None
     header, namespace = None, None
     with path.open("rb") as file:
@@ -108,6 +129,8 @@ def check(path: Path) -> Checked:
                 header = _header(path, line)
             elif number == 2:
                 namespace = line if line["kind"] == "namespace" else None
+            if number > 1 and (problem := _problem(line, number)):
+                raise InvalidInput(f"{path}: line {number} {problem}; nothing was imported")
             digest.update(data)
             count += 1
     if header is None or namespace is None or last is None:
@@ -135,3 +158,40 @@ def _header(path: Path, line: Line) -> Header:
             f"{path}: format {line.get('format')} of another version of fluxmem; this one reads {FORMAT}"
         )
     return Header(FORMAT, str(line.get("embedding_model")), int(line.get("dimension") or 0))
+
+
+def _problem(line: Line, number: int) -> str | None:
+    """Say what keeps a line after the first from being stored, or None."""
+    kind, properties = line["kind"], line.get("properties")
+    if kind not in (*NODES, "link") and (kind, number) != ("namespace", 2):
+        return f"has the kind {kind!r}"
+    if not isinstance(properties, dict):
+        return "has no properties"
+    for name, value in properties.items():
+        if isinstance(value, dict) and not (len(value) == 1 and value.keys() <= _FORMS):
+            return f"holds a value of {name} in no known form"
+    return _link_problem(line) if kind == "link" else _node_problem(line)
+
+
+def _node_problem(line: Line) -> str | None:
+    kind, properties, labels = line["kind"], line["properties"], line.get("labels")
+    if taken := sorted(properties.keys() & (_TENANT if kind == "namespace" else _TIES)):
+        return f"sets {', '.join(taken)}, which no export does"
+    if kind in ("namespace", "operation") and type(properties.get("seq")) is not int:
+        return "has no seq"
+    if kind == "namespace":
+        return None
+    if not isinstance(labels, list) or not LABELS[kind].issuperset(map(str, labels)):
+        return f"has labels {labels} that no {kind} has"
+    name = _NAMED_BY.get(kind, "id")
+    same = isinstance(line.get("id"), str) and properties.get(name) == line["id"]
+    return None if same else f"is named {line.get('id')!r} and has another {name}"
+
+
+def _link_problem(line: Line) -> str | None:
+    if line.get("type") not in TYPES:
+        return f"has the type {line.get('type')!r}, which no link of fluxmem has"
+    match line:
+        case {"of": of, "id": str(), "to": [kind, str()]} if of in STARTS and kind in NODES:
+            return None
+    return "does not name its two ends"

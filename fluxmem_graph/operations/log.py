@@ -69,14 +69,16 @@ class Log:
     def undo_run(self, run_id: str, *, reason: str = "") -> Undone:
         """Take back all operations of a run, newest first.
 
-        Nothing is taken back when one of them can't be. Raises NotFound or Conflict.
+        All are checked first, and nothing is taken back when one of them can't be. Then each hundred is one
+        transaction: after a crash, or a Conflict because somebody wrote meanwhile, the same call takes back
+        the rest. Raises NotFound or Conflict.
         """
         return self._undo_all(self._undoable(runId=run_id), f"run {run_id}", reason)
 
     def undo_range(self, first_seq: int, last_seq: int, *, reason: str = "") -> Undone:
         """Take back the operations numbered `first_seq` to `last_seq`, both included, newest first.
 
-        Nothing is taken back when one of them can't be. Raises InvalidInput, NotFound or Conflict.
+        As `undo_run`. Raises InvalidInput, NotFound or Conflict.
         """
         if not 1 <= first_seq <= last_seq:
             raise InvalidInput(f"a range goes from 1 or more upwards, not from {first_seq} to {last_seq}")
@@ -103,6 +105,11 @@ class Log:
         return Undone(tuple(row["id"] for row in waiting), len(rows) - len(waiting))
 
     def _check(self, batch: list[Row], answers: list[list[Row]], what: str) -> None:
+        if not answers:
+            raise NotFound(
+                f"{what}: operations between {batch[-1]['seq']} and {batch[0]['seq']} are gone; somebody "
+                f"erased in namespace {self.namespace} meanwhile: see `fluxmem log`"
+            )
         for row, [answer] in zip(batch, answers, strict=True):
             if answer["refused"]:
                 raise Conflict(

@@ -55,13 +55,23 @@ class Export:
     def lines(self) -> Iterator[Line]:
         """Return the lines one by one, each kind in the order of its ids. Raises NotFound or Conflict."""
         before = self._tenant()
+        yield from self._lines(before)
+        if self._tenant()["seq"] != before["seq"]:
+            raise Conflict(f"namespace {self.namespace} was written to during the export; run it again")
+
+    def lines_now(self) -> Iterator[Line]:
+        """Return the lines while others may write: each by itself is right, all together maybe not."""
+        for row in self._tenants():
+            yield from self._lines(row)
+
+    def _lines(self, tenant: Row) -> Iterator[Line]:
         yield {
             "kind": "fluxmem",
             "format": FORMAT,
             "embedding_model": self.model,
             "dimension": self.dimension,
         }
-        yield {"kind": "namespace", "properties": to_properties(before["properties"])}
+        yield {"kind": "namespace", "properties": to_properties(tenant["properties"])}
         for kind in NODES:
             for row in self.pages("fluxmem.internal.exportNodes", kind):
                 yield {
@@ -73,11 +83,12 @@ class Export:
         for kind in STARTS:
             for row in self.pages("fluxmem.internal.exportLinks", kind):
                 yield from _links(kind, row)
-        if self._tenant()["seq"] != before["seq"]:
-            raise Conflict(f"namespace {self.namespace} was written to during the export; run it again")
+
+    def _tenants(self) -> list[Row]:
+        return self.database.run("fluxmem.internal.exportNamespace", namespace=self.namespace)
 
     def _tenant(self) -> Row:
-        rows = self.database.run("fluxmem.internal.exportNamespace", namespace=self.namespace)
+        rows = self._tenants()
         if not rows:
             raise NotFound(f"no namespace {self.namespace}; see `fluxmem namespace list`")
         if rows[0]["importing"] is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fluxmem_graph.errors import Conflict
+from fluxmem_graph.errors import ConfigurationError, Conflict
 from fluxmem_graph.graph import schema
 from fluxmem_graph.graph.database import Database, Row, vectors
 from fluxmem_graph.operations.embedded import embed_episodes, embed_memories
@@ -78,9 +78,15 @@ def reembed(database: Database, embedder: Embedder, progress: Progress) -> Reemb
     The new vectors are written beside the ones in use, with an index of their own; only when all are there
     do they change places. Until then searches work as before, and during the change by words and links
     alone. Run again after a crash it goes on where it was. Raises Conflict while a change to another embedder
-    is half done, EmbeddingError and Unavailable.
+    is half done, ConfigurationError for a database that has no schema yet, EmbeddingError and Unavailable.
     """
-    recorded = database.run("fluxmem.internal.schema")[-1]
+    schemas = database.run("fluxmem.internal.schema")
+    if not schemas:
+        raise ConfigurationError(
+            f"the database at {database.uri} has no schema yet, and so no vectors to change: make it with "
+            f"`fluxmem migrate` and FLUXMEM_EMBEDDER={embedder.name}"
+        )
+    recorded = schemas[-1]
     former, exchanging = recorded["embedding_model"], recorded["exchanging"]
     target = (embedder.name, embedder.dimension)
     if not exchanging and (former, recorded["dimension"]) == target:

@@ -11,6 +11,7 @@ from fluxmem_graph.errors import Conflict, InvalidInput, NotFound
 from fluxmem_graph.graph.database import Database, Row, vectors
 from fluxmem_graph.ingest.values import content_hash
 from fluxmem_graph.operations.episodes import to_episode
+from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import new_id
 from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.types import NewEpisode, Review, Skill, Status
@@ -142,7 +143,7 @@ class Skills:
     ) -> None:
         """Store a version with its sources in one transaction; `row` holds its properties.
 
-        Raises Conflict when another consolidation has taken over.
+        Raises QuotaExceeded, or Conflict when another consolidation has taken over.
         """
         after = json.dumps({**row, "sources": list(sources), "approve": approve}, ensure_ascii=False)
         rows = self.database.run(
@@ -162,6 +163,8 @@ class Skills:
             runId=run_id,
         )
         if not rows:
+            if row["version"] == 1:
+                check_room(self.database, self.namespace)
             raise Conflict(f"another consolidation of namespace {self.namespace} took over; run it again")
 
     def trajectories(self) -> Trajectories:

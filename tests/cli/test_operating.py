@@ -82,6 +82,8 @@ def test_facts_of_another_system_are_imported(fluxmem: Fluxmem, tmp_path: Path) 
     assert done.code == 1 and json.loads(done.out)["created"] == 1
     assert "Ada likes tea." in fluxmem("search", "tea").out
     assert fluxmem("import", file, "--from", "letta").code == 2
+    refused = fluxmem("import", file, "--from", "mem0", "--merge")
+    assert refused.code == 2 and "--merge" in refused.error
 
 
 def test_namespaces_are_made_listed_limited_and_erased(fluxmem: Fluxmem, namespace: str) -> None:
@@ -114,6 +116,20 @@ def test_memories_sources_and_subjects_are_erased_with_a_report(fluxmem: Fluxmem
     assert "notes.md" in fluxmem("erase", "source", "notes.md", "--yes").error
     log = fluxmem("log")
     assert "create (erased)" in log.out and "coffee" not in log.out
+
+
+def test_the_log_of_a_replayed_namespace_shows_its_tombstones(fluxmem: Fluxmem, namespace: str) -> None:
+    fluxmem("add", "Tea is hot in the morning.", "--source", "notes.md")
+    fluxmem("erase", "memory", fluxmem("add", "Zerubbabel Quux likes coffee.").out.strip(), "--yes")
+    played = f"{namespace}-played"
+    try:
+        assert "are equal" in fluxmem("replay", played).out
+        log = fluxmem("log", "-n", played)
+        assert (log.code, log.err) == (0, "")
+        assert "create (erased)" in log.out and "erase (erased)" in log.out
+        assert [o["reason"] for o in fluxmem("log", "-n", played, "--json").json["operations"]] == [""] * 3
+    finally:
+        fluxmem("namespace", "erase", played, "--yes")
 
 
 @pytest.mark.parametrize("what", ["memory", "source", "subject"])

@@ -1,6 +1,7 @@
 """Making, reading and reviewing skills from the shell."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,11 @@ def stocked(fluxmem: Fluxmem, runs: Path) -> Fluxmem:
 def test_a_plan_is_shown_and_apply_makes_candidates(stocked: Fluxmem, tmp_path: Path) -> None:
     plan = stocked("consolidate")
     assert plan.code == 0 and "create" in plan.out and "this is a plan" in plan.err
+    assert stocked("skill", "list", "--json").json == {"skills": []}
+    assert "--run" not in plan.err
+    applied = stocked("consolidate", "--apply").err
+    run = re.search(r"`fluxmem undo --run (\S+)`", applied)
+    assert run and stocked("undo", "--run", run[1], "--json").json["skipped"] == 0
     assert stocked("skill", "list", "--json").json == {"skills": []}
     plot = tmp_path / "skills.png"
     done = stocked("consolidate", "--apply", "--json", "--plot", plot).json

@@ -1,6 +1,7 @@
 """Starting, and the contract of every command: exit codes, and one line per failure."""
 
 import io
+import json
 import subprocess
 import sys
 from typing import Any
@@ -92,6 +93,27 @@ def test_debug_shows_where_a_failure_came_from(offline: Fluxmem, monkeypatch: py
     assert done.code == 2
     assert "Traceback" in done.err
     assert done.err.splitlines()[-1].startswith("error: NEO4J_URI is set")
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["reembed", "--model", "hashing"], ["stats"]], ids=str)
+def test_every_command_logs_as_the_settings_say(
+    fluxmem: Fluxmem, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setenv("FLUXMEM_LOG_LEVEL", "DEBUG")
+    monkeypatch.setenv("FLUXMEM_LOG_FORMAT", "json")
+    done = fluxmem(*command)
+    assert done.code == 0
+    logged = [json.loads(line) for line in done.err.splitlines() if line.startswith("{")]
+    assert "fluxmem.internal.schema" in {line["event"] for line in logged}
+
+
+def test_help_is_printed_whatever_the_settings(offline: Fluxmem, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLUXMEM_POOL_SIZE", "none")
+    monkeypatch.setenv("FLUXMEM_LOG_LEVEL", "LOUD")
+    for arguments in (["search", "--help"], ["-h"], ["--version"]):
+        done = offline(*arguments)
+        assert (done.code, done.err) == (0, "")
+    assert offline("doctor").code == 2
 
 
 class InterruptedInput(io.BytesIO):

@@ -1,8 +1,11 @@
 """What is checked before the first query: reachability, login, version, schema, embedder."""
 
+import io
 import socket
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shutil import copytree
 
@@ -143,6 +146,87 @@ def test_rewording_a_comment_is_no_other_schema(
         assert prepare(database, connected.embedder).applied_now == ()
     finally:
         database.close()
+
+
+class OldServer:
+    """Speaks as much Bolt as it takes to say a version; whatever it is asked, it answers with that."""
+
+    def __init__(self, version: str, bolt: tuple[int, int]) -> None:
+        fields = {"server": f"Neo4j/{version}", "connection_id": "bolt-1"}
+        words = b"".join(
+            bytes([0x80 + len(text)]) + text.encode() for pair in fields.items() for text in pair
+        )
+        success = b"\xb1\x70\xa2" + words
+        self._answer = len(success).to_bytes(2, "big") + success + b"\0\0"
+        self._bolt = bolt
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def uri(self) -> str:
+        return f"bolt://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def close(self) -> None:
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                threading.Thread(target=self._serve, args=(client.makefile("rwb"),), daemon=True).start()
+
+    def _serve(self, client: io.BufferedRWPair) -> None:
+        with suppress(OSError), client:
+            client.read(20)
+            client.write(bytes([0, 0, *reversed(self._bolt)]))
+            client.flush()
+            while size := client.read(2):
+                if client.read(int.from_bytes(size, "big")) == b"":
+                    client.write(self._answer)
+                    client.flush()
+
+
+@pytest.fixture
+def old_server(server_settings: Settings) -> Iterator[Settings]:
+    server = OldServer("5.26.0", bolt=(5, 4))
+    yield server_settings.model_copy(update={"neo4j_uri": server.uri})
+    server.close()
+
+
+def test_a_server_that_knows_no_statement_of_ours_is_told_by_its_version(old_server: Settings) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: FluxMem.connect(old_server),
+        lambda: FluxMem.reembed(old_server, embedder=HashingEmbedder(128)),
+    ]
+    for call in calls:
+        with pytest.raises(UnsupportedServer, match=r"Neo4j 5\.26\.0 is too old.*2026\.01"):
+            call()
+    found = [check for check in FluxMem.diagnose(old_server).checks if not check.ok]
+    assert [(check.name, check.detail) for check in found] == [("version", "Neo4j 5.26.0")]
+
+
+def test_a_server_that_is_too_old_to_be_asked_is_told_too(server_settings: Settings) -> None:
+    server = OldServer("4.4.0", bolt=(4, 4))
+    settings = server_settings.model_copy(update={"neo4j_uri": server.uri})
+    with pytest.raises(UnsupportedServer, match=r"too old.*2026\.01"):
+        FluxMem.connect(settings)
+    found = [check for check in FluxMem.diagnose(settings).checks if not check.ok]
+    assert [check.name for check in found] == ["connection"] and "too old" in found[0].detail
+    server.close()
+
+
+def test_a_database_without_a_schema_has_no_vectors_to_change(
+    connected: FluxMem, server_settings: Settings
+) -> None:
+    recorded = connected.database.call("MATCH (s:SchemaVersion) RETURN properties(s) AS kept")
+    connected.database.call("MATCH (s:SchemaVersion) DELETE s")
+    try:
+        with pytest.raises(ConfigurationError, match=r"no schema yet.*fluxmem migrate"):
+            FluxMem.reembed(server_settings, embedder=HashingEmbedder(128))
+    finally:
+        connected.database.call(
+            "UNWIND $rows AS row CREATE (s:SchemaVersion) SET s = row.kept", rows=recorded
+        )
 
 
 @pytest.mark.parametrize("version", ["5.26.0", "4.4.1", "2025.12.1", "unknown", ""])

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from fluxmem_graph import FluxMem, NewMemory
 from fluxmem_graph.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
-from fluxmem_graph.types import Erased, Layer, Status
+from fluxmem_graph.ingest.values import content_hash
+from fluxmem_graph.types import Erased, Layer, Note, Status
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import count_nodes, snapshot
 from tests.integration.histories import LONG, Change, histories, play
-from tests.integration.test_skills import RUNS
+from tests.integration.test_skills import NEWER, RUNS
 
 MARKER = "Zerubbabel Quux"
 SECRET = f"{MARKER} keeps the key under the third stone."
@@ -143,6 +144,64 @@ def test_the_skills_made_of_an_erased_episode_go_too(memory: FluxMem) -> None:
     assert all(o.erased for o in memory.log(kinds=["skill"]) if not o.touched)
 
 
+def test_the_scratchpad_is_told_without_it_too(memory: FluxMem, tenant: Tenants) -> None:
+    memory.add(SECRET)
+    memory.apply([Note(f"Ask {MARKER} about tea."), Note(f"{MARKER} has the key. Tea is hot.")])
+    report = memory.erase_subject(MARKER)
+    assert report.left == ()
+    assert memory.scratchpad == "[erased] has the key. Tea is hot."
+    assert MARKER not in everything(memory)
+    memory.replay((other := tenant()).namespace)
+    assert other.scratchpad == memory.scratchpad
+    with pytest.raises(NotFound, match="mentions"):
+        memory.erase_subject(MARKER)
+
+
+def test_a_subject_that_only_the_scratchpad_names_is_erased(memory: FluxMem) -> None:
+    memory.add("Tea is hot.")
+    memory.apply([Note(f"Ask {MARKER}.")])
+    memory.database.call(
+        "MATCH (o:Operation {namespace: $n, kind: 'note'}) REMOVE o.before, o.after", n=memory.namespace
+    )
+    report = memory.erase_subject(MARKER)
+    assert (report.redacted, report.left, memory.scratchpad) == (1, (), "Ask [erased].")
+
+
+def test_a_skill_that_named_it_gets_the_vector_of_what_is_left(memory: FluxMem, tenant: Tenants) -> None:
+    memory.ingest(RUNS)
+    memory.consolidate(apply=True, approve=True)
+    skill = next(skill for skill in memory.skills() if "harbour" in skill.content)
+    assert memory.erase_subject("harbour").left == ()
+    text = (
+        "MATCH (m:Memory {namespace: $n, id: $id}) "
+        "RETURN m.content AS content, m.embedding AS vector, m.content_hash AS hash"
+    )
+    [now] = memory.database.call(text, n=memory.namespace, id=skill.id)
+    assert "[erased]" in now["content"]
+    assert now["vector"] == pytest.approx(memory.embedder.embed([now["content"]])[0].tolist(), abs=1e-6)
+    assert now["hash"] == content_hash(now["content"])
+    assert memory.replay(tenant().namespace).difference is None
+
+
+def test_what_others_write_during_the_proof_costs_no_report(
+    memory: FluxMem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.add(SECRET)
+    run = memory.database.run
+
+    def meddle(name: str, /, **arguments: object) -> object:
+        rows = run(name, **arguments)
+        if name == "fluxmem.internal.exportNamespace":
+            monkeypatch.setattr(memory.database, "run", run)
+            memory.add("Tea is hot.")
+        return rows
+
+    monkeypatch.setattr(memory.database, "run", meddle)
+    report = memory.erase_subject(MARKER)
+    assert (report.memories, report.left) == (1, ())
+    assert [fact.content for fact in memory.match()] == ["Tea is hot."]
+
+
 Erase = Callable[[FluxMem], Erased]
 ERASURES: list[Erase] = [
     lambda memory: memory.erase_subject("Ada"),
@@ -233,7 +292,8 @@ def test_a_quota_is_kept_by_every_kind_of_write(memory: FluxMem) -> None:
         memory.step(ended, f"step {n}")
     memory.end_episode(ended, 1.0)
     memory.delete(memory.add("a deleted one").id)
-    assert memory.set_quota(4) == 4
+    memory.ingest(RUNS)
+    assert memory.set_quota(9) == 9
     writes: list[Callable[[], object]] = [
         lambda: memory.add("one more"),
         lambda: memory.ingest([NewMemory("one more")]),
@@ -241,10 +301,11 @@ def test_a_quota_is_kept_by_every_kind_of_write(memory: FluxMem) -> None:
         lambda: memory.observe("one more"),
         lambda: memory.split_episode(ended, 1),
         lambda: memory.feedback(episode, 0.0, "the separator", too_coarse=[fact.id]),
+        lambda: memory.consolidate(apply=True),
     ]
     before, log = snapshot(memory), memory.log()
     for write in writes:
-        with pytest.raises(QuotaExceeded, match="4 of the 4 memories"):
+        with pytest.raises(QuotaExceeded, match="9 of the 9 memories"):
             write()
         assert (snapshot(memory), memory.log()) == (before, log)
     assert memory.add(fact.content).id == fact.id
@@ -255,7 +316,24 @@ def test_a_quota_is_kept_by_every_kind_of_write(memory: FluxMem) -> None:
         memory.add_many([NewMemory("two"), NewMemory("three")])
     memory.set_quota(None)
     memory.add("two")
-    assert memory.set_quota(9) == 5
+    assert memory.set_quota(99) == 10
+
+
+def test_a_quota_is_kept_by_new_skills_and_holds_back_no_version(memory: FluxMem) -> None:
+    memory.ingest(RUNS)
+    memory.set_quota(6)
+    with pytest.raises(QuotaExceeded, match="6 of the 6 memories"):
+        memory.consolidate(apply=True)
+    assert len(memory.skills()) == 1
+    memory.set_quota(7)
+    # What was made stays, and the rest is made by the next one.
+    memory.consolidate(apply=True)
+    assert len(memory.skills()) == 2
+    memory.set_quota(None)
+    memory.ingest(NEWER)
+    assert memory.set_quota(10) == 10
+    assert memory.consolidate(apply=True).of("revise")
+    assert memory.set_quota(10) == 10
 
 
 def test_a_quota_is_exact_among_parallel_writers(memory: FluxMem) -> None:

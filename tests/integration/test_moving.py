@@ -1,8 +1,10 @@
 """A namespace as a file: what is exported, imported and exported again is the same, byte for byte."""
 
 import json
+import re
 import tracemalloc
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ from hypothesis import example, given, settings
 from fluxmem_graph import FluxMem, NewEpisode, NewMemory, NewStep
 from fluxmem_graph.errors import Conflict, EmbedderMismatch, FluxMemError, InvalidInput, NotFound
 from fluxmem_graph.operations import moving
-from fluxmem_graph.operations.lines import write
+from fluxmem_graph.operations.lines import LABELS, TYPES, write
+from fluxmem_graph.statements import load_catalogue
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import count_nodes, snapshot
 from tests.integration.histories import KINDS, LONG, Change, histories, play
@@ -198,6 +201,101 @@ def test_a_file_that_is_not_whole_is_refused_before_anything_is_written(
         memory.import_file(path)
     assert "\n" not in str(caught.value)
     assert count_nodes(memory) == 0
+
+
+Forge = Callable[[list[dict[str, Any]]], object]
+
+
+def forged(exported: Path, folder: Path, change: Forge) -> Path:
+    """Write the file as somebody who knows how its digest is made would."""
+    found = lines(exported)[:-1]
+    change(found)
+    with (path := a_path(folder)).open("wb") as file:
+        write(iter(found), file)
+    return path
+
+
+def of_kind(found: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    return next(line for line in found if line["kind"] == kind)
+
+
+def holding(kind: str, **values: object) -> Forge:
+    return lambda found: of_kind(found, kind)["properties"].update(values)
+
+
+def being(kind: str, /, **values: object) -> Forge:
+    return lambda found: of_kind(found, kind).update(values)
+
+
+FORGED: dict[str, tuple[str, Forge]] = {
+    **{
+        f"{kind} of another tenant": ("sets namespace", holding(kind, namespace="victim"))
+        for kind in ("namespace", "memory", "step", "entity", "source", "operation")
+    },
+    "a memory searched in another tenant": ("sets namespace_key", holding("memory", namespace_key="ns0")),
+    **{
+        f"a namespace with its own {name}": (f"sets {name}", holding("namespace", **{name: "x"}))
+        for name in ("name", "key", "id", "lease_owner", "lease_until", "importing", "import_offset")
+    },
+    "a schema": ("has labels", being("memory", labels=["Semantic", "SchemaVersion"])),
+    "a tenant": ("has labels", being("entity", labels=["Namespace"])),
+    "a source that is a memory": ("has labels", being("source", labels=["Memory"])),
+    "labels that are a text": ("has labels", being("step", labels="Step")),
+    "a foreign link": ("type 'OWNS'", being("link", type="OWNS")),
+    "a link from nowhere": ("two ends", being("link", of="namespace")),
+    "a link to nowhere": ("two ends", being("link", to=["namespace", "x"])),
+    "two ids": ("another id", holding("memory", id="x")),
+    "two keys": ("another key", holding("entity", key="x")),
+    "a foreign kind": ("kind 'user'", being("step", kind="user")),
+    "two namespaces": ("kind 'namespace'", lambda found: found.insert(5, found[1])),
+    "no place in the log": ("no seq", lambda found: of_kind(found, "operation")["properties"].pop("seq")),
+    "a value of no form": ("no known form", holding("memory", metadata={"a": 1})),
+    "no properties": ("no properties", lambda found: of_kind(found, "memory").pop("properties")),
+}
+
+
+@pytest.mark.parametrize("how", FORGED)
+def test_what_no_export_writes_is_refused_before_anything_is_written(
+    exported: Path, folder: Path, memory: FluxMem, how: str
+) -> None:
+    said, change = FORGED[how]
+    path = forged(exported, folder, change)
+    with pytest.raises(InvalidInput, match=said) as caught:
+        memory.import_file(path)
+    assert str(caught.value).endswith("nothing was imported")
+    assert "\n" not in str(caught.value)
+    assert count_nodes(memory) == 0
+
+
+def test_the_known_labels_and_types_are_those_that_the_statements_write() -> None:
+    bodies = [s.body for s in (*load_catalogue().procedures, *load_catalogue().queries)]
+    types = {
+        name
+        for body in bodies
+        for found in re.findall(r"\[\w*:([A-Z_|]+)", body)
+        for name in found.split("|")
+    }
+    assert types == TYPES
+    assert {label for labels in LABELS.values() for label in labels} == {
+        *("Semantic", "Episodic", "Procedural", "Step", "Entity", "Source", "Operation")
+    }
+
+
+def test_labels_and_links_of_others_stay_out_of_the_file(
+    memory: FluxMem, tenant: Tenants, folder: Path
+) -> None:
+    memory.add("Tea is hot.", source="notes.md")
+    memory.export(first := a_path(folder))
+    memory.database.call(
+        "MATCH (m:Memory {namespace: $n})-[:FROM]->(s) SET m:Favourite CREATE (m)-[:LIKED]->(s), "
+        "(m)-[:SEEN]->(:Visit {namespace: $n})",
+        n=memory.namespace,
+    )
+    memory.export(second := a_path(folder))
+    assert first.read_bytes() == second.read_bytes()
+    (other := tenant()).import_file(second)
+    assert other.search("tea")
+    memory.database.call("MATCH (v:Visit {namespace: $n}) DETACH DELETE v", n=memory.namespace)
 
 
 def test_vectors_of_another_model_are_refused_before_anything_is_written(

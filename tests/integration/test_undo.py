@@ -1,13 +1,14 @@
 """Undo of any operation, of a range and of a whole run gives back the exact graph."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import example, given, settings
 
 from fluxmem_graph import FluxMem, NewMemory
 from fluxmem_graph.errors import Conflict, InvalidInput, NotFound
+from fluxmem_graph.graph.database import Call, Row
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import snapshot, unbroken
 from tests.integration.histories import LONG, Change, apply, histories, play
@@ -80,6 +81,21 @@ def test_an_undo_in_a_range_is_refused_unless_its_operation_is_there_too(memory:
         memory.undo_range(2, 3)
     assert len(memory.undo_range(1, 3).operations) == 1
     assert snapshot(memory) == []
+
+
+def test_operations_that_are_gone_when_their_turn_comes_are_not_found(
+    memory: FluxMem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = memory.ingest([NewMemory(f"fact {n}") for n in range(3)])
+    together = memory.database.together
+
+    def erased_first(calls: Sequence[Call]) -> list[list[Row]]:
+        memory.erase_namespace()
+        return together(calls)
+
+    monkeypatch.setattr(memory.database, "together", erased_first)
+    with pytest.raises(NotFound, match="erased in namespace"):
+        memory.undo_run(report.run_id)
 
 
 @pytest.mark.parametrize("bounds", [(0, 1), (3, 2), (-1, -1)])
