@@ -125,6 +125,8 @@ def test_a_namespace_that_holds_something_needs_merge_and_then_keeps_it(
     assert [o.id for o in imported] == [o.id for o in filled.log(top=1000)]
     assert [o.seq - len(log) for o in imported] == [o.seq for o in filled.log(top=1000)]
     assert memory.log(top=1000)[-len(log) :] == log
+    [counted] = [found.memories for found in memory.namespaces() if found.name == memory.namespace]
+    assert counted == memory.set_quota(None)
     nodes = count_nodes(memory)
     assert memory.import_file(exported, merge=True).created == 0
     assert count_nodes(memory) == nodes
