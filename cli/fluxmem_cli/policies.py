@@ -217,7 +217,7 @@ def export(
     chosen = settings.policy.model_copy(update={"checkpoint": checkpoint or settings.policy.checkpoint})
     streams = load_streams(paths, load_embedder(settings), settings.retrieval)
     name = read_policy(policy) or "learned"
-    lines = 0
+    lines = failed = 0
     with output.open("w", encoding="utf-8") as file, progress_bar("export", runs * len(streams)) as tick:
         for done, rollout in enumerate(
             roll_outs(name, chosen, load_llm(settings), streams, capacity, runs), start=1
@@ -225,8 +225,10 @@ def export(
             for line in rollout.lines():
                 file.write(line + "\n")
                 lines += 1
+            failed += rollout.failed
             tick(done, None, None)
-    note(f"{output}: {lines} steps")
+    left_out = f"; {failed} left out, at which the model failed" if failed else ""
+    note(f"{output}: {lines} steps{left_out}")
 
 
 COMMANDS: Final[dict[str, Callable[..., None]]] = {

@@ -33,6 +33,12 @@ def load_streams(
     Raises ConfigurationError or EmbeddingError.
     """
     sets = [found for path in paths for found in load_retrieval_sets(path)]
+    for name, count in Counter(found.name for found in sets).items():
+        if count > 1:
+            # Figures, training data and joined chunks are told apart by it.
+            raise ConfigurationError(
+                f"{count} sets are named {name}, after their folders; rename all but one"
+            )
     if join:
         sets = [_joined(sets)]
     return [_stream(found, embedder, weights) for found in sets]

@@ -1,7 +1,7 @@
 """Group-relative policy optimisation of the learned policy (AtomMem, section on learning).
 
 A group of runs over one stream, each rewarded at its end alone; the advantage is the reward less the group's
-mean, not divided by its deviation, and every choice of a run gets it. The only importer of torch here.
+mean, not divided by its deviation, and every choice of a run gets it.
 """
 
 from collections import Counter

@@ -80,6 +80,14 @@ def test_eval_joins_sets_to_one_long_stream(offline: Fluxmem, data: Path) -> Non
     assert json.loads(result.out)["streams"] == {"one + two": 48}
 
 
+@pytest.mark.parametrize("command", [("eval", "--join"), ("eval",), ("train", "-o", "policy.json")])
+def test_sets_of_one_name_are_refused(offline: Fluxmem, data: Path, command: tuple[str, ...]) -> None:
+    other = write_set(data.parent.parent / "more" / "one", THINGS[:4], who="Eve")
+    result = offline("policy", *command, data, other)
+    assert result.code == 2
+    assert "2 sets are named one, after their folders; rename all but one" in result.err.splitlines()[-1]
+
+
 def trained(offline: Fluxmem, data: Path, tmp_path: Path, *options: object) -> Path:
     file = tmp_path / "policy.json"
     short = ("--steps", 4, "--group", 2, "--seeds", 2, "--jobs", 1)
@@ -144,6 +152,16 @@ def test_what_eval_cannot_do_is_one_line(
     result = offline("policy", "eval", data, *arguments)
     assert result.code == 2
     assert message in result.err.splitlines()[-1]
+
+
+def test_an_ingest_under_a_policy_is_taken_back_as_one_run(fluxmem: Fluxmem, data: Path) -> None:
+    runs = data.parent / "runs.jsonl"
+    rows = [{"id": f"r{n}", "task": f"Fix the {THINGS[n]}", "success": True, "steps": []} for n in range(3)]
+    runs.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = fluxmem("ingest", data / "turns.jsonl", runs, "--policy", "rules", "--json").json
+    assert (report["created"], report["skipped"]) == (11, 24)
+    fluxmem("undo", "--run", report["run_id"])
+    assert fluxmem("stats", "--json").json["memory"] == {"episodic deleted": 3, "semantic deleted": 8}
 
 
 def test_ingest_takes_a_policy(fluxmem: Fluxmem, data: Path) -> None:

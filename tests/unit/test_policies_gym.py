@@ -1,5 +1,7 @@
 """The environment as Gymnasium wants it."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from gymnasium.spaces import Discrete
@@ -39,6 +41,25 @@ def test_actions_that_cannot_be_done_are_masked_and_change_nothing() -> None:
     assert info["action_mask"][[CREATE, UPDATE, DELETE]].tolist() == [0, 0, 1]
     observation, *_ = env.step(np.int64(DELETE))
     assert not observation["held"].any()
+
+
+def test_the_mask_has_exactly_what_the_store_accepts() -> None:
+    env, random = StreamEnv(stream(2), share=0.5), np.random.default_rng(0)
+    compared = 0
+    for _ in range(20):
+        _, info = env.reset(seed=0)
+        ended = False
+        while not ended:
+            mask = info["action_mask"]
+            assert mask.dtype == np.int8
+            for action, kind in ((CREATE, "create"), (UPDATE, "update"), (DELETE, "delete")):
+                tried = deepcopy(env)
+                before = info.get("operations", {}).get(kind, 0)
+                *_, told = tried.step(np.int64(action))
+                assert told["operations"].get(kind, 0) - before == mask[action]
+                compared += 1
+            _, _, ended, _, info = env.step(random.choice(np.flatnonzero(mask)))
+    assert compared > 300
 
 
 def test_what_is_nearest_is_known_only_after_a_read() -> None:

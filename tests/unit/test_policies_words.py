@@ -9,9 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fluxmem_graph.errors import ConfigurationError
+from fluxmem_graph.llm import ScriptedLLM
 from fluxmem_graph.llm.structured import BrokenAnswer
 from fluxmem_graph.policies.baselines import Static
-from fluxmem_graph.policies.language import operations_schema, parse_operations, tool_definitions
+from fluxmem_graph.policies.language import (
+    LLMPolicy,
+    operations_schema,
+    parse_operations,
+    tool_definitions,
+)
 from fluxmem_graph.policies.language_training import language_trainer, windows
 from fluxmem_graph.policies.memory import Capacity
 from fluxmem_graph.policies.policy import Stream
@@ -88,6 +94,15 @@ def test_a_run_is_exported_step_by_step_with_its_reward() -> None:
         found.chunks[0].memory, "create all"
     )
     assert found.chunks[0].memory.content in rows[0]["prompt"][1]["content"]
+
+
+def test_a_step_at_which_the_model_failed_is_left_out_and_counted() -> None:
+    found = stream(1)
+    llm = ScriptedLLM([KEEP, "no", "still no", KEEP, KEEP])
+    rollout = roll_out(LLMPolicy(llm), found, Capacity(6, 10_000))
+    rows = [json.loads(line) for line in rollout.lines()]
+    assert [row["step"] for row in rows] == [0, 2, 3] and rollout.failed == 1
+    assert all(parse_operations(row["completion"], NewMemory("x")) for row in rows)
 
 
 def window_stream() -> Stream:
