@@ -21,7 +21,8 @@ from fluxmem_cli.output import note, print_json, print_pairs, print_table, to_js
 from fluxmem_cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from fluxmem_graph.policies.grpo import Point
+    from fluxmem_graph.policies.checkpoint import Checkpoint
+    from fluxmem_graph.policies.grpo import Point, Training
 
 PathsArgument = Annotated[
     list[Path],
@@ -61,13 +62,20 @@ def train(
 
     Needs no server. The gold evidence of these data enters only as that reward.
     """
-    from fluxmem_graph.embedding import load_embedder
-    from fluxmem_graph.evaluation.plots import check_matplotlib
-    from fluxmem_graph.evaluation.policies import load_streams
     from fluxmem_graph.policies.checkpoint import save_checkpoint
     from fluxmem_graph.policies.grpo import Training
-    from fluxmem_graph.policies.training import train as train_policy
-    from fluxmem_graph.settings import load_settings
+
+    _check_outputs(output, json_file, plot)
+    training = Training(steps=steps, group=group, capacity=capacity, read_cost=read_cost)
+    checkpoint, curves = _trained(paths, training, seeds, jobs)
+    save_checkpoint(checkpoint, output)
+    figures = _save_curves(curves, plot, tensorboard, json_file)
+    first, last = (figures["curve"][place]["recall"] for place in (0, -1))
+    note(f"{output}: recall@10 of drawn runs {first:.3f} in the first pass, {last:.3f} in the last")
+
+
+def _check_outputs(output: Path, json_file: str | None, plot: Path | None) -> None:
+    from fluxmem_graph.evaluation.plots import check_matplotlib
 
     for file, option in (
         (str(output), "--output"),
@@ -77,11 +85,20 @@ def train(
         check_writable(file, option)
     if plot is not None:
         check_matplotlib()
+
+
+def _trained(
+    paths: Sequence[Path], training: "Training", seeds: int, jobs: int
+) -> "tuple[Checkpoint, Mapping[int, Sequence[Point]]]":
+    from fluxmem_graph.embedding import load_embedder
+    from fluxmem_graph.evaluation.policies import load_streams
+    from fluxmem_graph.policies.training import train as train_policy
+    from fluxmem_graph.settings import load_settings
+
     settings = load_settings()
     streams = load_streams(paths, load_embedder(settings), settings.retrieval)
-    training = Training(steps=steps, group=group, capacity=capacity, read_cost=read_cost)
     with progress_bar("train") as tick:
-        checkpoint, curves = train_policy(
+        return train_policy(
             streams,
             training,
             range(seeds),
@@ -90,10 +107,6 @@ def train(
             jobs=jobs,
             tick=lambda done, whole: tick(done, whole, None),
         )
-    save_checkpoint(checkpoint, output)
-    figures = _save_curves(curves, plot, tensorboard, json_file)
-    first, last = (figures["curve"][place]["recall"] for place in (0, -1))
-    note(f"{output}: recall@10 of drawn runs {first:.3f} in the first pass, {last:.3f} in the last")
 
 
 def _save_curves(
