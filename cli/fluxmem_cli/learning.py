@@ -12,7 +12,8 @@ from fluxmem_cli.output import note, print_json, print_pairs, print_table, print
 
 if TYPE_CHECKING:
     from fluxmem_graph.client import FluxMem
-    from fluxmem_graph.types import Context, Link, LinkReason, Refinement, Vote
+    from fluxmem_graph.retrieval.context import Context
+    from fluxmem_graph.types import Link, LinkReason, Refinement, Vote
 
 SHOWN = 10
 

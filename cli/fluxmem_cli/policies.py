@@ -23,6 +23,8 @@ from fluxmem_cli.progress import progress_bar
 if TYPE_CHECKING:
     from fluxmem_graph.policies.checkpoint import Checkpoint
     from fluxmem_graph.policies.grpo import Point, Training
+    from fluxmem_graph.policies.policy import Stream
+    from fluxmem_graph.settings import Settings
 
 PathsArgument = Annotated[
     list[Path],
@@ -37,6 +39,18 @@ CapacityOption = Annotated[
 CheckpointOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Of `fluxmem policy train`; the one shipped if not given."),
+]
+PoliciesOption = Annotated[
+    str | None, typer.Option(metavar="NAME,...", help="Which policies; all if not given.")
+]
+WithoutOption = Annotated[
+    str, typer.Option(metavar="PART,...", help="Any of update, delete, scratchpad, store.")
+]
+AllowTrainDataOption = Annotated[
+    bool, typer.Option("--allow-train-data", help="Measure on data that the checkpoint was trained on.")
+]
+ReaderOption = Annotated[
+    bool, typer.Option("--reader", help="Have the model of the settings answer from what comes back, too.")
 ]
 JOBS: Final = 2
 
@@ -138,33 +152,27 @@ def _command_line(arguments: Sequence[str]) -> str:
 def evaluate(
     paths: PathsArgument,
     capacity: CapacityOption = 0.25,
-    policies: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Which policies; all if not given.")
-    ] = None,
-    without: Annotated[
-        str, typer.Option(metavar="PART,...", help="Any of update, delete, scratchpad, store.")
-    ] = "",
+    policies: PoliciesOption = None,
+    without: WithoutOption = "",
     join: Annotated[bool, typer.Option(help="One stream of all sets, one after the other.")] = False,
     checkpoint: CheckpointOption = None,
-    allow_train_data: Annotated[
-        bool, typer.Option("--allow-train-data", help="Measure on data that the checkpoint was trained on.")
-    ] = False,
+    allow_train_data: AllowTrainDataOption = False,
+    read: ReaderOption = False,
     json_file: JsonFileOption = None,
 ) -> None:
     """Measure policies under a capacity by the evidence that memory still brings back in ten places.
 
     Never trains, needs no server. An entry made of several chunks takes as many places, and covers one only
-    while it contains its text.
+    while it contains its text. --reader asks a model each question once per run, and tells how many answers
+    match exactly.
     """
-    from fluxmem_graph.embedding import load_embedder
-    from fluxmem_graph.evaluation.policies import POLICIES, evaluate_policies, load_streams
+    from fluxmem_graph.evaluation.policies import POLICIES, evaluate_policies
     from fluxmem_graph.policies.checkpoint import load_checkpoint
     from fluxmem_graph.settings import load_settings
 
     check_writable(json_file, "--json")
-    settings = load_settings()
-    loaded = load_checkpoint(checkpoint)
-    streams = load_streams(paths, load_embedder(settings), settings.retrieval, join=join)
+    settings, loaded = load_settings(), load_checkpoint(checkpoint)
+    streams = _streams(paths, settings, join, read)
     if loaded.embedder != settings.embedder:
         note(f"the checkpoint was trained with {loaded.embedder}, not with {settings.embedder}")
     with progress_bar("evaluate") as tick:
@@ -179,6 +187,20 @@ def evaluate(
             progress=lambda label, done, total: tick(done, total, label),
         )
     show_report(report, json_file, f"recall@10 at capacity {capacity:g}")
+
+
+def _streams(paths: Sequence[Path], settings: "Settings", join: bool, read: bool) -> "list[Stream]":
+    from fluxmem_graph.embedding import load_embedder
+    from fluxmem_graph.errors import ConfigurationError
+    from fluxmem_graph.evaluation.policies import load_streams
+    from fluxmem_graph.llm import load_llm
+    from fluxmem_graph.policies.reading import LLMReader
+
+    llm = load_llm(settings) if read else None
+    if read and llm is None:
+        raise ConfigurationError("--reader needs a model: set FLUXMEM_LLM_MODEL")
+    reader = LLMReader(llm) if llm else None
+    return load_streams(paths, load_embedder(settings), settings.retrieval, join=join, reader=reader)
 
 
 def show(checkpoint: CheckpointOption = None, as_json: JsonOption = False) -> None:

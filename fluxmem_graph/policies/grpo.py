@@ -92,7 +92,7 @@ class Trainer:
             run = run_policy(policy, stream, capacity)
             traces.append(policy.trace)
             recalls.append(run.recall)
-            rewards.append(run.recall - self.training.read_cost * run.counts["read"])
+            rewards.append(run.reward - self.training.read_cost * run.counts["read"])
             counts += run.counts
         whole = max(sum(counts[name] for name in OPERATIONS), 1)
         shares = {name: counts[name] / whole for name in OPERATIONS}

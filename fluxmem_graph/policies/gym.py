@@ -26,9 +26,10 @@ Observation = dict[str, Vector]
 class StreamEnv(gymnasium.Env[Observation, np.int64]):
     """One stream under a capacity, one operation per action; the reward comes at the end.
 
-    It is recall@10 of the questions' evidence, 0..1, less `costs` (by action, DELETE for all slots).
-    Observations hold features, shapes: chunk (n,), near (4,), room (3,), held (slots, n + 3). An action that
-    can't be done changes nothing; `info["action_mask"]` has a 1 for each that can, shape (4 + slots,).
+    It is recall@10 of the questions' evidence, or exact match where the exam has a reader, 0..1, less `costs`
+    (by action, DELETE for all slots). Observations hold features, shapes: chunk (n,), near (4,), room (3,),
+    held (slots, n + 3). An action that can't be done changes nothing; `info["action_mask"]` has a 1 for each
+    that can, shape (4 + slots,).
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (declared so by Gymnasium)
@@ -75,8 +76,9 @@ class StreamEnv(gymnasium.Env[Observation, np.int64]):
         info: dict[str, Any] = {"operations": dict(self._memory.counts)}
         reward = 0.0
         if ended:
-            info["recall"] = self.stream.exam.recall(list(self._memory.entries.values()))
-            reward = info["recall"] - self._paid
+            held = list(self._memory.entries.values())
+            info["recall"] = self.stream.exam.recall(held)
+            reward = self.stream.exam.reward(held) - self._paid
         info["action_mask"] = self._mask()
         return self._observe(), reward, ended, False, info
 

@@ -29,7 +29,7 @@ class Rollout:
     run: int
     policy: str
     version: str
-    recall: float = 0.0
+    reward: float = 0.0
     failed: int = 0
     steps: list[dict[str, Any]] = field(default_factory=list)
 
@@ -37,7 +37,7 @@ class Rollout:
         """Return one JSON document per step; the reward is that of the whole run."""
         about = {"stream": self.stream, "run": self.run, "policy": self.policy, "version": self.version}
         for step in self.steps:
-            row = {**about, **step, "reward": self.recall}
+            row = {**about, **step, "reward": self.reward}
             yield json.dumps(row, ensure_ascii=False)
 
 
@@ -80,7 +80,7 @@ def roll_out(policy: Policy, stream: Stream, capacity: Capacity, run: int = 0) -
         completion = operations_json(decided, chunk.memory.content)
         rollout.steps.append({"step": number, "prompt": prompt, "completion": completion})
         memory.apply(decided, chunk)
-    rollout.recall = stream.exam.recall(list(memory.entries.values()))
+    rollout.reward = stream.exam.reward(list(memory.entries.values()))
     return rollout
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Fluxmem
+from tests.model_endpoint import model_endpoint
 
 THINGS = ("bicycle", "piano", "telescope", "canoe", "tent", "camera", "guitar", "kettle")
 
@@ -58,6 +59,21 @@ def test_eval_reports_every_policy_and_never_trains(offline: Fluxmem, data: Path
 def figures(result: Any) -> Any:
     assert result.code == 0, result.err
     return json.loads(result.out)["policies"]
+
+
+def test_eval_reads_only_with_a_model_and_known_answers(
+    offline: Fluxmem, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = ("--reader", "--policies", "static", "--json", "-")
+    refused = offline("policy", "eval", data, *chosen)
+    assert (refused.code, refused.error) == (2, "error: --reader needs a model: set FLUXMEM_LLM_MODEL")
+    with model_endpoint(lambda number: {"answer": "ada" if number % 2 else "Ben"}) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("FLUXMEM_LLM_MODEL", "m")
+        assert figures(offline("policy", "eval", data, *chosen))["static"]["exact_match"] == 0.5
+        questions = data / "questions.jsonl"
+        questions.write_text(questions.read_text().replace('"answer": "Ada"', '"answer": ""'))
+        assert "no question has an answer" in offline("policy", "eval", data, *chosen).error
 
 
 def test_eval_repeats(offline: Fluxmem, data: Path) -> None:

@@ -1,6 +1,5 @@
 """A consolidation keeps its turn, is one run, and leaves nothing half done when it is killed."""
 
-import http.server
 import json
 import os
 import re
@@ -8,8 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +18,7 @@ from fluxmem_graph.stages.alignment import tools_of
 from fluxmem_graph.types import Review, SkillDraft
 from tests.integration.graphs import snapshot, unbroken
 from tests.integration.test_skills import BOOK, NEWER, REFUND, RUNS, episode
+from tests.model_endpoint import model_endpoint
 
 ANSWER = {"name": "Refund", "when_to_use": "w", "steps": ["find(order={order})"], "pitfalls": []}
 
@@ -133,34 +131,17 @@ def test_a_hook_keeps_what_it_takes_out_of_the_graph(memory: FluxMem) -> None:
     assert not any(word in stored for word in ("4711", "hunter2"))
 
 
-@contextmanager
-def endpoint(answer: Callable[[int], dict[str, Any]]) -> Iterator[str]:
-    """Serve a language model that answers the n-th request."""
-    asked = 0
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            nonlocal asked
-            self.rfile.read(int(self.headers["Content-Length"]))
-            asked += 1
-            message = {"role": "assistant", "content": json.dumps(answer(asked))}
-            choice = {"index": 0, "message": message, "finish_reason": "stop"}
-            body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
+def leading_to(settings: Settings, home: Path) -> dict[str, str]:
+    """Return the environment of a command on the shared server."""
+    assert settings.neo4j_uri and settings.neo4j_password
+    return {
+        **os.environ,
+        "FLUXMEM_HOME": str(home),
+        "NEO4J_URI": settings.neo4j_uri,
+        "NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
+        "FLUXMEM_EMBEDDER": "hashing",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
 
 
 def test_what_a_killed_consolidation_left_is_finished_by_the_next(
@@ -174,23 +155,11 @@ def test_what_a_killed_consolidation_left_is_finished_by_the_next(
             killed.wait(30)
         return ANSWER
 
-    password = server_settings.neo4j_password
-    assert server_settings.neo4j_uri and password
-    command = ["-c", "from fluxmem_cli.main import run; run()", "consolidate", "--apply"]
-    with endpoint(answer) as url:
-        environment = {
-            **os.environ,
-            "FLUXMEM_HOME": str(tmp_path),
-            "NEO4J_URI": server_settings.neo4j_uri,
-            "NEO4J_PASSWORD": password.get_secret_value(),
-            "FLUXMEM_EMBEDDER": "hashing",
-            "FLUXMEM_NAMESPACE": stocked.namespace,
-            "FLUXMEM_LLM_MODEL": "m",
-            "OPENAI_BASE_URL": url,
-            "OPENAI_API_KEY": "unused",
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        }
-        with subprocess.Popen([sys.executable, *command], env=environment) as process:
+    with model_endpoint(answer) as url:
+        environment = {**leading_to(server_settings, tmp_path), "FLUXMEM_NAMESPACE": stocked.namespace}
+        environment |= {"FLUXMEM_LLM_MODEL": "m", "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "unused"}
+        command = [sys.executable, "-c", "from fluxmem_cli.main import run; run()", "consolidate", "--apply"]
+        with subprocess.Popen(command, env=environment) as process:
             try:
                 assert half_way.wait(60)
             finally:

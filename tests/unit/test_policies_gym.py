@@ -1,6 +1,8 @@
 """The environment as Gymnasium wants it."""
 
 from copy import deepcopy
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from gymnasium.utils.env_checker import check_env
 
 from fluxmem_graph.policies.gym import CREATE, DELETE, NEXT, READ, UPDATE, StreamEnv
 from tests.unit.streams import stream
+
+DAY = datetime(2024, 12, 30, tzinfo=UTC)
 
 
 def test_it_keeps_gymnasiums_contract() -> None:
@@ -44,7 +48,10 @@ def test_actions_that_cannot_be_done_are_masked_and_change_nothing() -> None:
 
 
 def test_the_mask_has_exactly_what_the_store_accepts() -> None:
-    env, random = StreamEnv(stream(2), share=0.5), np.random.default_rng(0)
+    # A merged chunk costs no date and speaker of its own: it may fit where a new entry does not.
+    found = stream(2)
+    dated = [replace(c, memory=replace(c.memory, speaker="Ada", occurred_at=DAY)) for c in found.chunks]
+    env, random = StreamEnv(replace(found, chunks=tuple(dated)), share=0.4), np.random.default_rng(0)
     compared = 0
     for _ in range(20):
         _, info = env.reset(seed=0)

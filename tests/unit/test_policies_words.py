@@ -88,7 +88,7 @@ def test_a_run_is_exported_step_by_step_with_its_reward() -> None:
     rollout = roll_out(Static(), found, Capacity(6, 10_000), run=2)
     rows = [json.loads(line) for line in rollout.lines()]
     assert [row["step"] for row in rows] == list(range(len(found.chunks)))
-    assert {row["reward"] for row in rows} == {rollout.recall} and rollout.recall > 0
+    assert {row["reward"] for row in rows} == {rollout.reward} and rollout.reward > 0
     assert rows[0]["run"] == 2
     assert parse_operations(rows[0]["completion"], found.chunks[0].memory)[0] == Create(
         found.chunks[0].memory, "create all"
