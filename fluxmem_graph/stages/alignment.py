@@ -29,17 +29,20 @@ _SECRET = re.compile(
 _VALUE = (
     r"(?:\\+(?P<quote>[\"'])[\s\S]*?(?:\\+(?P=quote)|$)"  # quoted within a quoted text
     r"|\"(?:\\.|[^\"\\])*(?:\"|$)|'[^']*(?:'|$)"
-    # A skill's {slot} is no secret.
-    r"|(?!\{[A-Za-z]\w*\})(?:(?:bearer|basic|digest|token)\s+)?[^\s,;})]+)"
+    # A skill's {slot} is no secret, and neither is what was masked.
+    r"|(?!\{[A-Za-z]\w*\}|\*{3}(?:[\s\"']|$))(?:(?:bearer|basic|digest|token)\s+)?[^\s,;})]+)"
 )
-_NAMED = rf"(?:{_SECRET.pattern})[\w-]*"
+# Whole words, each looked at once: a long one must not cost its length squared.
+_NAMED = rf"(?<![\w-])(?=[\w-]*(?:{_SECRET.pattern}))[\w-]++"
+_OPTION = rf"(?<![\w-])(?=--[\w-]*(?:{_SECRET.pattern}))[\w-]++"
 # In a text: a name of a secret with its value after it, as JSON, a header or a command line has it.
 _NAMED_SECRETS = tuple(
     re.compile(f"(?P<name>{name}){value}", re.IGNORECASE)
     for name, value in (
-        (r"(?:authorization|cookie)\s*:\s*(?=[^\s\"'\\])", r"[^\n]+"),
+        (r"cookie\s*:\s*(?=[^\s\"'\\])", r"[^\n]+"),
+        (r"authorization\s*:\s*(?=[^\s\"'\\])", r"[^\n]+?(?=[\"'](?:\s|$)|\n|$)"),
         (rf"{_NAMED}\\*[\"']?\s*[:=]\s*", _VALUE),
-        (rf"(?<![\w-])--[\w-]*{_NAMED}\s+(?!--)", _VALUE),
+        (rf"{_OPTION}\s++(?!--)", _VALUE),
     )
 )
 MASKED = "***"

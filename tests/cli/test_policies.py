@@ -148,6 +148,19 @@ def test_export_writes_a_line_per_step(offline: Fluxmem, data: Path, tmp_path: P
     assert {row["policy"] for row in rows} == {"learned"}
 
 
+def test_export_leaves_out_what_a_model_could_not_say(
+    offline: Fluxmem, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "runs.jsonl"
+    with model_endpoint(lambda number: {"broken" if number in (2, 3) else "operations": []}) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("FLUXMEM_LLM_MODEL", "m")
+        result = offline("policy", "export", data, "-o", file, "--policy", "llm")
+    assert result.err.splitlines()[-1].endswith("31 steps; 1 left out, at which the model failed")
+    steps = [json.loads(line)["step"] for line in file.read_text().splitlines()]
+    assert steps == [0, *range(2, 32)]
+
+
 def test_show_tells_of_the_shipped_checkpoint(offline: Fluxmem) -> None:
     result = offline("policy", "show")
     assert result.code == 0

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 
@@ -113,14 +114,29 @@ def test_what_stands_under_the_name_of_a_secret_reaches_neither_skill_nor_model(
 
 def test_only_the_secret_is_masked_and_a_slot_stays() -> None:
     command = "mysql --password hunter2 --host db --user ada"
-    draft = extract(run(call("shell", command=command), "token: abc, then pay", 'post {"pin": "1", "n": 2}'))
+    draft = extract(
+        run(
+            call("shell", command=command),
+            "token: abc, then pay",
+            'post {"pin": "1", "n": 2}',
+            "curl -H 'Authorization: Bearer abc' https://host",
+        )
+    )
     assert draft.steps == (
         'shell(command="mysql --password *** --host db --user ada")',
         "say: token: ***, then pay",
         'say: post {"pin": ***, "n": 2}',
+        "say: curl -H 'Authorization: ***' https://host",
     )
     answer = induced(steps=["login(user={user}, password={password})"])
     assert Inducer(ScriptedLLM([answer]), 0.5).induce([run("go")]).steps == tuple(answer.steps)
+
+
+def test_a_long_word_is_masked_fast() -> None:
+    started = time.perf_counter()
+    for word in ("token" * 20_000, "-" * 100_000, 'token: "' * 10_000):
+        extract(run(f"say {word}"))
+    assert time.perf_counter() - started < 5
 
 
 def test_runs_that_have_nothing_in_common_still_make_steps() -> None:
