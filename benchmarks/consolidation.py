@@ -12,7 +12,6 @@ import json
 import multiprocessing
 import resource
 import sys
-import time
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.corpus import make_bases
+from benchmarks.running import measured
 from fluxmem_graph import FluxMem, NewEpisode, NewStep, load_settings
 from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.embedding.vectors import unit_rows
@@ -71,12 +71,14 @@ def measure(size: int, seed: int, tasks: list[str], vectors: FloatMatrix) -> dic
     with FluxMem.connect(settings, embedder=embedder) as memory:
         try:
             memory.ingest(episodes(kinds, size, seed))
-            trajectories, reading = timed(Skills(memory.database, memory.namespace, "benchmark").trajectories)
+            trajectories, reading = measured(
+                Skills(memory.database, memory.namespace, "benchmark").trajectories
+            )
             before = peak_mb()
-            found, clustering = timed(lambda: cluster(trajectories.vectors, settings.consolidation))
+            found, clustering = measured(lambda: cluster(trajectories.vectors, settings.consolidation))
             clustered = peak_mb()
-            done, all_of_it = timed(lambda: memory.consolidate(apply=True))
-            _, again = timed(lambda: memory.consolidate(apply=True))
+            done, all_of_it = measured(lambda: memory.consolidate(apply=True))
+            _, again = measured(lambda: memory.consolidate(apply=True))
         finally:
             memory.erase_namespace()
     return {
@@ -87,20 +89,13 @@ def measure(size: int, seed: int, tasks: list[str], vectors: FloatMatrix) -> dic
         "dimensions compared": found.dimensions,
         "skills": len(done.of("create")),
         "seconds": {
-            "reading": reading,
-            "clustering": clustering,
-            "first run": all_of_it,
-            "second run": again,
+            "reading": reading / 1000,
+            "clustering": clustering / 1000,
+            "first run": all_of_it / 1000,
+            "second run": again / 1000,
         },
         "memory_mb": {"before clustering": before, "after clustering": clustered, "at the end": peak_mb()},
     }
-
-
-def timed(work: Any) -> tuple[Any, float]:
-    """Return what a function returns, and the seconds that it took."""
-    started = time.perf_counter()
-    done = work()
-    return done, time.perf_counter() - started
 
 
 def peak_mb() -> int:

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fluxmem_graph import FluxMem, Settings, load_settings
 from fluxmem_graph.server import EmbeddedServer
+
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -25,9 +27,14 @@ def own_server(profile: str, **sizes: int) -> Iterator[Settings]:
 
 def timed(work: Callable[[], object]) -> float:
     """Return the milliseconds that one call took."""
+    return measured(work)[1]
+
+
+def measured(work: Callable[[], Result]) -> tuple[Result, float]:
+    """Return what one call returned, and the milliseconds that it took."""
     started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
+    done = work()
+    return done, (time.perf_counter() - started) * 1000
 
 
 def findings(memory: FluxMem) -> list[str]:

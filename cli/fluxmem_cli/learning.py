@@ -11,6 +11,8 @@ from fluxmem_cli.options import JsonOption, NamespaceOption, TopKOption
 from fluxmem_cli.output import note, print_json, print_pairs, print_table, print_text, snippet
 
 if TYPE_CHECKING:
+    from fluxmem_graph.client import FluxMem
+    from fluxmem_graph.retrieval.context import Context
     from fluxmem_graph.types import Link, LinkReason, Refinement, Vote
 
 SHOWN = 10
@@ -69,10 +71,7 @@ def feedback(
             too_coarse=too_coarse or (),
             too_fine=too_fine or (),
         )
-    if as_json:
-        print_json({"episode": episode_id, "refinement": changed})
-    else:
-        _print_changed(changed)
+    _print_changed(episode_id, changed, as_json)
 
 
 def refine(
@@ -111,28 +110,8 @@ def refine(
             too_coarse=too_coarse or (),
             too_fine=too_fine or (),
         )
-        solved = changed.success >= SOLVED
-        made = None
-        if not solved:
-            # Feedback was accepted, so there is a last step.
-            again = memory.episode(episode_id).steps[-1].observation
-            made = record_step(memory, episode_id, again, top_k=top_k, budget=budget)
-    if as_json:
-        step_id, context = made or (None, None)
-        print_json(
-            {
-                "episode": episode_id,
-                "refinement": changed,
-                "step": step_id,
-                "context": context and context_json(context),
-            }
-        )
-        return
-    note(_summary(changed))
-    if made:
-        print_text(made[1].text)
-    else:
-        note(f"it succeeded, so there is no next round; see `fluxmem episode end {episode_id}`")
+        made = None if changed.success >= SOLVED else _next_round(memory, episode_id, top_k, budget)
+    _print_round(episode_id, changed, made, as_json)
 
 
 def links(
@@ -175,7 +154,10 @@ def explain(
         note(f"{memory_id} has no links")
 
 
-def _print_changed(changed: "Refinement") -> None:
+def _print_changed(episode_id: str, changed: "Refinement", as_json: bool) -> None:
+    if as_json:
+        print_json({"episode": episode_id, "refinement": changed})
+        return
     print_pairs(
         {
             "success": changed.success,
@@ -186,6 +168,27 @@ def _print_changed(changed: "Refinement") -> None:
             "rewritten": _ids(changed.reshaped),
         }
     )
+
+
+def _next_round(memory: "FluxMem", episode_id: str, top_k: int, budget: int) -> "tuple[str, Context]":
+    # Feedback was accepted, so there is a last step.
+    again = memory.episode(episode_id).steps[-1].observation
+    return record_step(memory, episode_id, again, top_k=top_k, budget=budget)
+
+
+def _print_round(
+    episode_id: str, changed: "Refinement", made: "tuple[str, Context] | None", as_json: bool
+) -> None:
+    if as_json:
+        step_id, context = made or (None, None)
+        shown = context and context_json(context)
+        print_json({"episode": episode_id, "refinement": changed, "step": step_id, "context": shown})
+        return
+    note(_summary(changed))
+    if made:
+        print_text(made[1].text)
+    else:
+        note(f"it succeeded, so there is no next round; see `fluxmem episode end {episode_id}`")
 
 
 def _ids(ids: Sequence[str]) -> str:

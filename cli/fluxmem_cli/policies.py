@@ -21,7 +21,10 @@ from fluxmem_cli.output import note, print_json, print_pairs, print_table, to_js
 from fluxmem_cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from fluxmem_graph.policies.grpo import Point
+    from fluxmem_graph.policies.checkpoint import Checkpoint
+    from fluxmem_graph.policies.grpo import Point, Training
+    from fluxmem_graph.policies.policy import Stream
+    from fluxmem_graph.settings import Settings
 
 PathsArgument = Annotated[
     list[Path],
@@ -36,6 +39,18 @@ CapacityOption = Annotated[
 CheckpointOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Of `fluxmem policy train`; the one shipped if not given."),
+]
+PoliciesOption = Annotated[
+    str | None, typer.Option(metavar="NAME,...", help="Which policies; all if not given.")
+]
+WithoutOption = Annotated[
+    str, typer.Option(metavar="PART,...", help="Any of update, delete, scratchpad, store.")
+]
+AllowTrainDataOption = Annotated[
+    bool, typer.Option("--allow-train-data", help="Measure on data that the checkpoint was trained on.")
+]
+ReaderOption = Annotated[
+    bool, typer.Option("--reader", help="Have the model of the settings answer from what comes back, too.")
 ]
 JOBS: Final = 2
 
@@ -61,13 +76,20 @@ def train(
 
     Needs no server. The gold evidence of these data enters only as that reward.
     """
-    from fluxmem_graph.embedding import load_embedder
-    from fluxmem_graph.evaluation.plots import check_matplotlib
-    from fluxmem_graph.evaluation.policies import load_streams
     from fluxmem_graph.policies.checkpoint import save_checkpoint
     from fluxmem_graph.policies.grpo import Training
-    from fluxmem_graph.policies.training import train as train_policy
-    from fluxmem_graph.settings import load_settings
+
+    _check_outputs(output, json_file, plot)
+    training = Training(steps=steps, group=group, capacity=capacity, read_cost=read_cost)
+    checkpoint, curves = _trained(paths, training, seeds, jobs)
+    save_checkpoint(checkpoint, output)
+    figures = _save_curves(curves, plot, tensorboard, json_file)
+    first, last = (figures["curve"][place]["recall"] for place in (0, -1))
+    note(f"{output}: recall@10 of drawn runs {first:.3f} in the first pass, {last:.3f} in the last")
+
+
+def _check_outputs(output: Path, json_file: str | None, plot: Path | None) -> None:
+    from fluxmem_graph.evaluation.plots import check_matplotlib
 
     for file, option in (
         (str(output), "--output"),
@@ -77,11 +99,20 @@ def train(
         check_writable(file, option)
     if plot is not None:
         check_matplotlib()
+
+
+def _trained(
+    paths: Sequence[Path], training: "Training", seeds: int, jobs: int
+) -> "tuple[Checkpoint, Mapping[int, Sequence[Point]]]":
+    from fluxmem_graph.embedding import load_embedder
+    from fluxmem_graph.evaluation.policies import load_streams
+    from fluxmem_graph.policies.training import train as train_policy
+    from fluxmem_graph.settings import load_settings
+
     settings = load_settings()
     streams = load_streams(paths, load_embedder(settings), settings.retrieval)
-    training = Training(steps=steps, group=group, capacity=capacity, read_cost=read_cost)
     with progress_bar("train") as tick:
-        checkpoint, curves = train_policy(
+        return train_policy(
             streams,
             training,
             range(seeds),
@@ -90,10 +121,6 @@ def train(
             jobs=jobs,
             tick=lambda done, whole: tick(done, whole, None),
         )
-    save_checkpoint(checkpoint, output)
-    figures = _save_curves(curves, plot, tensorboard, json_file)
-    first, last = (figures["curve"][place]["recall"] for place in (0, -1))
-    note(f"{output}: recall@10 of drawn runs {first:.3f} in the first pass, {last:.3f} in the last")
 
 
 def _save_curves(
@@ -125,33 +152,27 @@ def _command_line(arguments: Sequence[str]) -> str:
 def evaluate(
     paths: PathsArgument,
     capacity: CapacityOption = 0.25,
-    policies: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Which policies; all if not given.")
-    ] = None,
-    without: Annotated[
-        str, typer.Option(metavar="PART,...", help="Any of update, delete, scratchpad, store.")
-    ] = "",
+    policies: PoliciesOption = None,
+    without: WithoutOption = "",
     join: Annotated[bool, typer.Option(help="One stream of all sets, one after the other.")] = False,
     checkpoint: CheckpointOption = None,
-    allow_train_data: Annotated[
-        bool, typer.Option("--allow-train-data", help="Measure on data that the checkpoint was trained on.")
-    ] = False,
+    allow_train_data: AllowTrainDataOption = False,
+    read: ReaderOption = False,
     json_file: JsonFileOption = None,
 ) -> None:
     """Measure policies under a capacity by the evidence that memory still brings back in ten places.
 
     Never trains, needs no server. An entry made of several chunks takes as many places, and covers one only
-    while it contains its text.
+    while it contains its text. --reader asks a model each question once per run, and tells how many answers
+    match exactly.
     """
-    from fluxmem_graph.embedding import load_embedder
-    from fluxmem_graph.evaluation.policies import POLICIES, evaluate_policies, load_streams
+    from fluxmem_graph.evaluation.policies import POLICIES, evaluate_policies
     from fluxmem_graph.policies.checkpoint import load_checkpoint
     from fluxmem_graph.settings import load_settings
 
     check_writable(json_file, "--json")
-    settings = load_settings()
-    loaded = load_checkpoint(checkpoint)
-    streams = load_streams(paths, load_embedder(settings), settings.retrieval, join=join)
+    settings, loaded = load_settings(), load_checkpoint(checkpoint)
+    streams = _streams(paths, settings, join, read)
     if loaded.embedder != settings.embedder:
         note(f"the checkpoint was trained with {loaded.embedder}, not with {settings.embedder}")
     with progress_bar("evaluate") as tick:
@@ -166,6 +187,20 @@ def evaluate(
             progress=lambda label, done, total: tick(done, total, label),
         )
     show_report(report, json_file, f"recall@10 at capacity {capacity:g}")
+
+
+def _streams(paths: Sequence[Path], settings: "Settings", join: bool, read: bool) -> "list[Stream]":
+    from fluxmem_graph.embedding import load_embedder
+    from fluxmem_graph.errors import ConfigurationError
+    from fluxmem_graph.evaluation.policies import load_streams
+    from fluxmem_graph.llm import load_llm
+    from fluxmem_graph.policies.reading import LLMReader
+
+    llm = load_llm(settings) if read else None
+    if read and llm is None:
+        raise ConfigurationError("--reader needs a model: set FLUXMEM_LLM_MODEL")
+    reader = LLMReader(llm) if llm else None
+    return load_streams(paths, load_embedder(settings), settings.retrieval, join=join, reader=reader)
 
 
 def show(checkpoint: CheckpointOption = None, as_json: JsonOption = False) -> None:
@@ -217,7 +252,7 @@ def export(
     chosen = settings.policy.model_copy(update={"checkpoint": checkpoint or settings.policy.checkpoint})
     streams = load_streams(paths, load_embedder(settings), settings.retrieval)
     name = read_policy(policy) or "learned"
-    lines = 0
+    lines = failed = 0
     with output.open("w", encoding="utf-8") as file, progress_bar("export", runs * len(streams)) as tick:
         for done, rollout in enumerate(
             roll_outs(name, chosen, load_llm(settings), streams, capacity, runs), start=1
@@ -225,8 +260,10 @@ def export(
             for line in rollout.lines():
                 file.write(line + "\n")
                 lines += 1
+            failed += rollout.failed
             tick(done, None, None)
-    note(f"{output}: {lines} steps")
+    left_out = f"; {failed} left out, at which the model failed" if failed else ""
+    note(f"{output}: {lines} steps{left_out}")
 
 
 COMMANDS: Final[dict[str, Callable[..., None]]] = {

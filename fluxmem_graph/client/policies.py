@@ -46,5 +46,5 @@ class Policies(Facts, Runs):
         name, capacity = policy or settings.name, capacity_of(settings)
         if name == "static" and capacity is None:
             return super().ingest(items, progress)
-        store = GraphStore(self._memories, self._applier, capacity)
+        store = GraphStore(self._applier, capacity)
         return PolicyIngest(store, choose_policy(name, settings, self.llm)).run(items, progress)

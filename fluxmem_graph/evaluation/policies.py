@@ -16,7 +16,7 @@ from fluxmem_graph.policies.checkpoint import Checkpoint, holds_training_data
 from fluxmem_graph.policies.features import Chunk
 from fluxmem_graph.policies.memory import PARTS, Capacity
 from fluxmem_graph.policies.policy import Policy, Run, Stream, run_policy
-from fluxmem_graph.policies.recall import Asked, Exam
+from fluxmem_graph.policies.recall import Asked, Exam, Reader
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.settings import RetrievalSettings
 
@@ -26,19 +26,35 @@ POLICIES = (*SCORES, "static", "rules", LEARNED)
 
 
 def load_streams(
-    paths: Iterable[Path], embedder: Embedder, weights: RetrievalSettings, *, join: bool = False
+    paths: Iterable[Path],
+    embedder: Embedder,
+    weights: RetrievalSettings,
+    *,
+    join: bool = False,
+    reader: Reader | None = None,
 ) -> list[Stream]:
     """Read and embed the sets under the paths, a stream each, or one after the other as a single stream.
 
-    Raises ConfigurationError or EmbeddingError.
+    With a reader, exact match of its answers is the reward, in place of recall@10. Raises ConfigurationError
+    or EmbeddingError.
     """
     sets = [found for path in paths for found in load_retrieval_sets(path)]
+    for name, count in Counter(found.name for found in sets).items():
+        if count > 1:
+            # Figures, training data and joined chunks are told apart by it.
+            raise ConfigurationError(
+                f"{count} sets are named {name}, after their folders; rename all but one"
+            )
     if join:
         sets = [_joined(sets)]
-    return [_stream(found, embedder, weights) for found in sets]
+    return [_stream(found, embedder, weights, reader) for found in sets]
 
 
-def _stream(found: RetrievalSet, embedder: Embedder, weights: RetrievalSettings) -> Stream:
+def _stream(
+    found: RetrievalSet, embedder: Embedder, weights: RetrievalSettings, reader: Reader | None
+) -> Stream:
+    if reader is not None and not any(question.answer for question in found.questions):
+        raise ConfigurationError(f"{found.name}: no question has an answer that a reader's could match")
     vectors = embedder.embed([labelled(document.memory) for document in found.documents])
     asked = embedder.embed([question.text for question in found.questions])
     chunks = tuple(
@@ -46,10 +62,10 @@ def _stream(found: RetrievalSet, embedder: Embedder, weights: RetrievalSettings)
         for document, vector in zip(found.documents, vectors, strict=True)
     )
     questions = [
-        Asked(question.text, vector, question.evidence)
+        Asked(question.text, vector, question.evidence, question.answer)
         for question, vector in zip(found.questions, asked, strict=True)
     ]
-    return Stream(found.name, chunks, Exam(questions, {c.id: c.memory for c in chunks}, weights))
+    return Stream(found.name, chunks, Exam(questions, {c.id: c.memory for c in chunks}, weights, reader))
 
 
 def _joined(sets: Sequence[RetrievalSet]) -> RetrievalSet:
@@ -74,7 +90,10 @@ class PolicyReport:
     settings: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """Return per policy recall@10 (0..1), mean and deviation over seeds, and its operations per run."""
+        """Return per policy recall@10 (0..1), mean and deviation over seeds, and its operations per run.
+
+        With a reader, `exact_match` (0..1) too.
+        """
         return {
             "policies": {name: self._figures(seeds) for name, seeds in self.runs.items()},
             "streams": {stream.name: len(stream.chunks) for stream in self.streams},
@@ -84,7 +103,19 @@ class PolicyReport:
 
     def columns(self) -> list[str]:
         """Return the headings of `rows`."""
-        return ["policy", "recall@10", "std", *(stream.name for stream in self.streams), "operations"]
+        each = (stream.name for stream in self.streams)
+        return [
+            "policy",
+            "recall@10",
+            "std",
+            *each,
+            *(["exact match"] if self._is_read else []),
+            "operations",
+        ]
+
+    @property
+    def _is_read(self) -> bool:
+        return any(stream.exam.reader is not None for stream in self.streams)
 
     def rows(self) -> list[list[str]]:
         """Return a table of text, one row per policy."""
@@ -92,6 +123,7 @@ class PolicyReport:
         for name, figures in self.to_json()["policies"].items():
             each = [f"{figures['streams'][stream.name]:.3f}" for stream in self.streams]
             done = " ".join(f"{kind} {number:.0f}" for kind, number in figures["operations"].items())
+            each += [f"{figures['exact_match']:.3f}"] if self._is_read else []
             table.append([name, f"{figures['recall@10']:.3f}", f"{figures['std']:.3f}", *each, done])
         return table
 
@@ -102,9 +134,16 @@ class PolicyReport:
         for runs in seeds:
             for run in runs:
                 counts += run.counts
+        known = [sum(bool(asked.answer) for asked in stream.exam.questions) for stream in self.streams]
+        matched = (
+            [_weighted([run.exact_match or 0.0 for run in runs], known) for runs in seeds]
+            if self._is_read
+            else []
+        )
         return {
             "recall@10": fmean(means),
             "std": pstdev(means),
+            **({"exact_match": fmean(matched)} if matched else {}),
             "seeds": len(seeds),
             "streams": {
                 stream.name: fmean(runs[place].recall for runs in seeds)

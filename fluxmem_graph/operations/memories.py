@@ -28,13 +28,14 @@ from fluxmem_graph.types import Layer, Memory, NewMemory, Status
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The memories of one namespace."""
+    """The memories of one namespace; `run_id`, if any, is in every operation that they log."""
 
     database: Database
     embedder: Embedder
     namespace: str
     actor: str
     guard: Guard = field(default_factory=Guard)
+    run_id: str | None = None
 
     def add(self, memories: Sequence[NewMemory], *, verified: bool = False, reason: str = "") -> list[Memory]:
         """Store memories and return them in order; one that exists already is returned as it is.
@@ -150,12 +151,15 @@ class Memories:
             operationId=new_id(),
             actor=self.actor,
             reason=reason,
+            runId=self.run_id,
         )
         if not deleted:
             raise Conflict(f"memory {memory_id} is {self.get(memory_id).status} already")
 
     def _together(self, calls: Sequence[Call]) -> list[list[Row]]:
         shared = {"namespace": self.namespace, "actor": self.actor}
+        if self.run_id is not None:
+            shared["runId"] = self.run_id
         return self.database.together([(name, {**shared, **arguments}) for name, arguments in calls])
 
     def _missing(self, memory_id: str) -> NotFound:

@@ -110,26 +110,41 @@ class Skills:
         chosen = earlier[0] if version is None else _numbered(versions, skill_id, version)
         return self._review(chosen, "rollback", reason)
 
-    def retire(self, skill_id: str, *, reason: str = "", owner: str | None = None) -> Skill:
+    def retire(self, skill_id: str, *, reason: str = "") -> Skill:
         """Take a skill away from agents; its versions stay. Raises NotFound or Conflict."""
-        return self._review(self.version(skill_id), "retire", reason, owner)
+        return self._review(self.version(skill_id), "retire", reason)
 
-    def _review(self, skill: Skill, verdict: str, reason: str, owner: str | None = None) -> Skill:
+    def give_up(self, skill_id: str, *, reason: str, run_id: str) -> None:
+        """Retire a skill within a consolidation, unless somebody did so meanwhile.
+
+        Raises Conflict when another consolidation has taken over.
+        """
+        if self._reviewed(self.version(skill_id), "retire", reason, run_id):
+            return
+        if any(skill.status in (Status.ACTIVE, Status.CANDIDATE) for skill in self.versions(skill_id)):
+            raise self._taken_over()
+
+    def _review(self, skill: Skill, verdict: str, reason: str) -> Skill:
+        if not self._reviewed(skill, verdict, reason):
+            raise Conflict(
+                f"version {skill.version} of skill {skill.skill_id} is {skill.status}; nothing to {verdict}"
+            )
+        return self.version(skill.skill_id, skill.version)
+
+    def _reviewed(self, skill: Skill, verdict: str, reason: str, run_id: str | None = None) -> bool:
+        """Tell whether the verdict took effect; with a run, only while that has the lease."""
         rows = self.database.run(
             "fluxmem.reviewSkill",
             namespace=self.namespace,
             id=skill.id,
             verdict=verdict,
-            owner=owner,
+            owner=run_id,
             operationId=new_id(),
             actor=self.actor,
             reason=reason,
+            runId=run_id,
         )
-        if not rows:
-            raise Conflict(
-                f"version {skill.version} of skill {skill.skill_id} is {skill.status}; nothing to {verdict}"
-            )
-        return self.version(skill.skill_id, skill.version)
+        return bool(rows)
 
     def create(
         self,
@@ -165,7 +180,10 @@ class Skills:
         if not rows:
             if row["version"] == 1:
                 check_room(self.database, self.namespace)
-            raise Conflict(f"another consolidation of namespace {self.namespace} took over; run it again")
+            raise self._taken_over()
+
+    def _taken_over(self) -> Conflict:
+        return Conflict(f"another consolidation of namespace {self.namespace} took over; run it again")
 
     def trajectories(self) -> Trajectories:
         """Return all ended episodes, by id."""

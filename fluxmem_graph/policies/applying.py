@@ -7,7 +7,7 @@ from fluxmem_graph.errors import Conflict, InvalidInput, NotFound
 from fluxmem_graph.ingest.values import check_text
 from fluxmem_graph.operations.memories import Memories
 from fluxmem_graph.operations.rows import new_id
-from fluxmem_graph.types import Applied, AtomicOperation, Create, Delete, Hit, Note, Read, Update
+from fluxmem_graph.types import Applied, AtomicOperation, Create, Delete, Hit, Note, Read, Status, Update
 
 CALLER = "caller"
 
@@ -44,12 +44,12 @@ class Applier:
         match operation:
             case Create():
                 [made] = memories.add([operation.memory], reason=operation.reason)
-                return Applied(operation, made.id)
+                return Applied(operation, made.id, quarantined=made.status is Status.QUARANTINED)
             case Read():
                 return Applied(operation, hits=tuple(self.search(operation.query, operation.top_k)))
             case Update():
-                memories.update(operation.id, operation.content, reason=operation.reason)
-                return Applied(operation, operation.id)
+                changed = memories.update(operation.id, operation.content, reason=operation.reason)
+                return Applied(operation, changed.id, quarantined=changed.status is Status.QUARANTINED)
             case Delete():
                 memories.delete(operation.id, reason=operation.reason)
                 return Applied(operation, operation.id)

@@ -159,8 +159,3 @@ def says_otherwise(entry: Entry, chunk: Chunk, cosine: float) -> bool:
     negated = (_NEGATION.search(before.content) is None) != (_NEGATION.search(now.content) is None)
     numbers = set(_NUMBER.findall(before.content)), set(_NUMBER.findall(now.content))
     return negated or (all(numbers) and numbers[0].isdisjoint(numbers[1]))
-
-
-def baseline_names() -> tuple[str, ...]:
-    """Return the policies that need no learning, as `policy eval` lists them."""
-    return (*SCORES, "static", "rules")

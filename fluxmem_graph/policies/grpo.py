@@ -1,7 +1,7 @@
 """Group-relative policy optimisation of the learned policy (AtomMem, section on learning).
 
 A group of runs over one stream, each rewarded at its end alone; the advantage is the reward less the group's
-mean, not divided by its deviation, and every choice of a run gets it. The only importer of torch here.
+mean, not divided by its deviation, and every choice of a run gets it.
 """
 
 from collections import Counter
@@ -92,7 +92,7 @@ class Trainer:
             run = run_policy(policy, stream, capacity)
             traces.append(policy.trace)
             recalls.append(run.recall)
-            rewards.append(run.recall - self.training.read_cost * run.counts["read"])
+            rewards.append(run.reward - self.training.read_cost * run.counts["read"])
             counts += run.counts
         whole = max(sum(counts[name] for name in OPERATIONS), 1)
         shares = {name: counts[name] / whole for name in OPERATIONS}

@@ -1,13 +1,15 @@
 """The environment behind Gymnasium's interface; the only importer of gymnasium (extra `train`)."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
 
 from fluxmem_graph.policies.features import CHUNK_FEATURES, Scratchpad, Vector, chunk_features, cost
-from fluxmem_graph.policies.memory import Capacity, TaskMemory, merged
+from fluxmem_graph.policies.memory import Capacity, TaskMemory, merged, no_room
 from fluxmem_graph.policies.policy import Stream
 from fluxmem_graph.types import AtomicOperation, Create, Delete, Update
 
@@ -24,9 +26,10 @@ Observation = dict[str, Vector]
 class StreamEnv(gymnasium.Env[Observation, np.int64]):
     """One stream under a capacity, one operation per action; the reward comes at the end.
 
-    It is recall@10 of the questions' evidence, 0..1, less `costs` (by action, DELETE for all slots).
-    Observations hold features, shapes: chunk (n,), near (4,), room (3,), held (slots, n + 3). An action that
-    can't be done changes nothing; `info["action_mask"]` has a 1 for each that can, shape (4 + slots,).
+    It is recall@10 of the questions' evidence, or exact match where the exam has a reader, 0..1, less `costs`
+    (by action, DELETE for all slots). Observations hold features, shapes: chunk (n,), near (4,), room (3,),
+    held (slots, n + 3). An action that can't be done changes nothing; `info["action_mask"]` has a 1 for each
+    that can, shape (4 + slots,).
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (declared so by Gymnasium)
@@ -73,8 +76,9 @@ class StreamEnv(gymnasium.Env[Observation, np.int64]):
         info: dict[str, Any] = {"operations": dict(self._memory.counts)}
         reward = 0.0
         if ended:
-            info["recall"] = self.stream.exam.recall(list(self._memory.entries.values()))
-            reward = info["recall"] - self._paid
+            held = list(self._memory.entries.values())
+            info["recall"] = self.stream.exam.recall(held)
+            reward = self.stream.exam.reward(held) - self._paid
         info["action_mask"] = self._mask()
         return self._observe(), reward, ended, False, info
 
@@ -114,17 +118,20 @@ class StreamEnv(gymnasium.Env[Observation, np.int64]):
             return self._nearest[0]
         return self._memory.last
 
-    def _mask(self) -> Vector:
+    def _mask(self) -> npt.NDArray[np.int8]:
         mask = np.zeros(DELETE + len(self._slots), np.int8)
         if self._memory.step == len(self.stream.chunks):
-            return mask  # type: ignore[return-value]
+            return mask
         chunk = self.stream.chunks[self._memory.step]
         mask[[NEXT, READ]] = 1
-        fits = self._memory.tokens + cost(chunk.memory) <= self.capacity.tokens
-        mask[CREATE] = fits and None in self._slots and self._operation(CREATE) is not None
-        mask[UPDATE] = fits and self._operation(UPDATE) is not None
+        creates, updates = self._operation(CREATE), self._operation(UPDATE)
+        mask[CREATE] = creates is not None and not no_room(self._memory, cost(chunk.memory), 1)
+        if isinstance(updates, Update):
+            former = self._memory.entries[updates.id]
+            grown = cost(replace(former.memory, content=updates.content)) - former.tokens
+            mask[UPDATE] = not no_room(self._memory, grown, 0)
         mask[DELETE:] = [held is not None for held in self._slots]
-        return mask  # type: ignore[return-value]
+        return mask
 
     def _observe(self) -> Observation:
         memory = self._memory

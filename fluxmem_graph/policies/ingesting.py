@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,12 +12,13 @@ from fluxmem_graph.graph.database import vectors
 from fluxmem_graph.ingest import Item
 from fluxmem_graph.ingest.values import memory_key
 from fluxmem_graph.operations.embedded import embed_memories
-from fluxmem_graph.operations.ingesting import Ingest
+from fluxmem_graph.operations.ingesting import BATCH, Ingest
 from fluxmem_graph.operations.memories import Memories
-from fluxmem_graph.operations.rows import cleaned
+from fluxmem_graph.operations.namespaces import check_room
+from fluxmem_graph.operations.rows import cleaned, new_id
 from fluxmem_graph.policies.applying import Applier, read_note
 from fluxmem_graph.policies.features import Chunk, cost
-from fluxmem_graph.policies.memory import Capacity, Entry
+from fluxmem_graph.policies.memory import Capacity, Entry, no_room
 from fluxmem_graph.policies.policy import Policy
 from fluxmem_graph.types import (
     Applied,
@@ -36,9 +37,11 @@ from fluxmem_graph.types import (
 
 @dataclass(slots=True)
 class GraphStore:
-    """The real store as a policy sees it: what this run wrote is held; what was there before can be read."""
+    """The real store as a policy sees it: what this run wrote is held; what was there before can be read.
 
-    memories: Memories
+    `capacity` bounds what is held: what goes beyond it is refused.
+    """
+
     applier: Applier
     capacity: Capacity | None
     scratchpad: str = ""
@@ -46,6 +49,11 @@ class GraphStore:
     counts: Counter[str] = field(default_factory=Counter)
     step: int = 0
     last: str | None = None
+
+    @property
+    def memories(self) -> Memories:
+        """The memories that operations are applied to."""
+        return self.applier.memories
 
     @property
     def tokens(self) -> int:
@@ -66,14 +74,35 @@ class GraphStore:
         ]
 
     def apply(self, policy: Policy, operations: Sequence[AtomicOperation], chunk: Chunk) -> list[Applied]:
-        """Apply what a policy decided about a chunk, and go on to the next one."""
-        outcomes = self.applier.apply(operations, policy.name, policy.version)
-        for outcome in outcomes:
-            self.counts[kind_of(outcome.operation) if outcome.done else "failed"] += 1
-            if outcome.done:
-                self._mirror(outcome, chunk)
+        """Apply what a policy decided about a chunk, in order, and go on to the next one.
+
+        Raises QuotaExceeded where the namespace is full: no later chunk would fare better.
+        """
+        outcomes = [self._perform(policy, operation, chunk) for operation in operations]
         self.step += 1
         return outcomes
+
+    def _perform(self, policy: Policy, operation: AtomicOperation, chunk: Chunk) -> Applied:
+        if problem := self._no_room(operation):
+            outcome = Applied(operation, problem=problem)
+        else:
+            [outcome] = self.applier.apply([operation], policy.name, policy.version)
+            if isinstance(operation, Create) and not outcome.done:
+                check_room(self.memories.database, self.memories.namespace)
+        self.counts[kind_of(operation) if outcome.done else "failed"] += 1
+        if outcome.done:
+            self._mirror(outcome, chunk)
+        return outcome
+
+    def _no_room(self, operation: AtomicOperation) -> str:
+        match operation:
+            case Create(memory=memory):
+                return no_room(self, cost(memory), 1)
+            case Update(id=name, content=content) if name in self.entries:
+                former = self.entries[name]
+                return no_room(self, cost(replace(former.memory, content=content)) - former.tokens, 0)
+            case _:
+                return ""
 
     def _mirror(self, outcome: Applied, chunk: Chunk) -> None:
         match outcome.operation:
@@ -105,42 +134,55 @@ def _entry(memory: Memory, chunk: Chunk) -> Entry:
 
 @dataclass(slots=True)
 class PolicyIngest:
-    """One run over a stream of items under a policy; `capacity` bounds what this run keeps."""
+    """One run over a stream of items under a policy; `run_id` is in every operation it logs, notes aside."""
 
     store: GraphStore
     policy: Policy
+    run_id: str = field(default_factory=new_id)
     report: IngestReport = field(default_factory=IngestReport)
+
+    def __post_init__(self) -> None:
+        """Have the store's operations logged under the run."""
+        memories = replace(self.store.memories, run_id=self.run_id)
+        self.store.applier = replace(self.store.applier, memories=memories)
 
     def run(self, items: Iterable[Item], progress: Callable[[int], None] | None = None) -> IngestReport:
         """Decide about every memory; episodes are stored as ever. Memories stored already are left alone.
 
-        Raises EmbeddingError or Unavailable.
+        Raises EmbeddingError, QuotaExceeded or Unavailable.
         """
         started = time.perf_counter()
         self.policy.begin()
-        memories = self.store.memories
-        self.store.scratchpad = read_note(memories)
-        for done, item in enumerate(items, start=1):
-            if isinstance(item, NewMemory):
-                self._decide(item)
-            elif isinstance(item, Failure):
-                self.report.failures.append(item)
+        self.store.scratchpad = read_note(self.store.memories)
+        others, done = self._others(), 0
+        for part in _parts(items):
+            if isinstance(part, NewMemory):
+                self._decide(part)
+                done += 1
             else:
-                Ingest(
-                    memories.database,
-                    memories.embedder,
-                    memories.namespace,
-                    memories.actor,
-                    memories.guard,
-                    report=self.report,
-                ).run([item])
+                others.run(part)
+                done += len(part)
             if progress is not None:
                 progress(done)
+        self.report.run_id = self.run_id
         self.report.operations = dict(sorted(self.store.counts.items()))
         self.report.seconds = time.perf_counter() - started
         return self.report
 
+    def _others(self) -> Ingest:
+        memories = self.store.memories
+        return Ingest(
+            memories.database,
+            memories.embedder,
+            memories.namespace,
+            memories.actor,
+            memories.guard,
+            self.run_id,
+            self.report,
+        )
+
     def _decide(self, item: NewMemory) -> None:
+        where = f"{item.source or 'item'} {item.external_id or ''}".strip()
         try:
             memory = cleaned(item)
             key = memory_key(memory.source, memory.external_id, memory.content)
@@ -151,13 +193,34 @@ class PolicyIngest:
             chunk = Chunk(key, memory, vector)
             outcomes = self.store.apply(self.policy, self.policy.decide(chunk, self.store), chunk)
         except (InvalidInput, LLMError) as error:
-            where = f"{item.source or 'item'} {item.external_id or ''}".strip()
             self.report.failures.append(Failure(where, str(error)))
             return
-        made = any(outcome.done and isinstance(outcome.operation, Create) for outcome in outcomes)
-        self.report.created += made
-        self.report.skipped += not made
+        made = [outcome for outcome in outcomes if outcome.done and isinstance(outcome.operation, Create)]
+        failures = [
+            Failure(where, f"{kind_of(outcome.operation)}: {outcome.problem}")
+            for outcome in outcomes
+            if not outcome.done
+        ]
+        self.report.created += bool(made)
+        self.report.quarantined += any(outcome.quarantined for outcome in made)
+        self.report.skipped += not made and not failures
+        self.report.failures += failures
 
     def _is_stored(self, key: str) -> bool:
         memories = self.store.memories
         return bool(memories.database.run("fluxmem.internal.known", namespace=memories.namespace, keys=[key]))
+
+
+def _parts(items: Iterable[Item]) -> Iterator[NewMemory | list[Item]]:
+    """Yield each memory by itself, and what comes between two of them in batches."""
+    waiting: list[Item] = []
+    for item in items:
+        if waiting and (isinstance(item, NewMemory) or len(waiting) == BATCH):
+            yield waiting
+            waiting = []
+        if isinstance(item, NewMemory):
+            yield item
+        else:
+            waiting.append(item)
+    if waiting:
+        yield waiting

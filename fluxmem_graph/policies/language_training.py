@@ -53,7 +53,7 @@ class Window:
         return "\n".join(lines)
 
     def reward(self, words: str) -> float:
-        """Return recall@10, 0..1, after the operations in a model's words; 0 for words that hold none."""
+        """Return what the exam gives, 0..1, after the operations in a model's words; 0 if they hold none."""
         try:
             steps = parse_answer(words, Steps).steps
         except BrokenAnswer:
@@ -61,7 +61,7 @@ class Window:
         memory = TaskMemory(self.capacity)
         for chunk, step in zip(self.chunks, steps, strict=False):
             memory.apply(to_operations(step, chunk.memory), chunk)
-        return self.exam.recall(list(memory.entries.values()))
+        return self.exam.reward(list(memory.entries.values()))
 
 
 def windows(stream: Stream, length: int, share: float) -> list[Window]:
@@ -72,7 +72,8 @@ def windows(stream: Stream, length: int, share: float) -> list[Window]:
         inside = {chunk.id for chunk in chunks}
         asked = [question for question in stream.exam.questions if question.evidence <= inside]
         if asked:
-            exam = Exam(asked, {chunk.id: chunk.memory for chunk in chunks}, stream.exam.weights)
+            texts = {chunk.id: chunk.memory for chunk in chunks}
+            exam = Exam(asked, texts, stream.exam.weights, stream.exam.reader)
             found.append(Window(chunks, exam, Capacity.share(chunks, share)))
     return found
 

@@ -1,7 +1,7 @@
 """Memory within one task: a store under a capacity, to which operations are applied in order."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -88,6 +88,17 @@ class Store(Protocol):
         """Return the entries nearest to a chunk with their cosines, best first; this is an operation."""
 
 
+def no_room(store: Store, tokens: int, entries: int) -> str:
+    """Say why a store can't hold so many tokens and entries more; nothing when it can."""
+    if store.capacity is None:
+        return ""
+    if len(store.entries) + entries > store.capacity.entries:
+        return f"no room: {store.capacity.entries} entries are held"
+    if store.tokens + tokens > store.capacity.tokens:
+        return f"no room: {store.tokens} of {store.capacity.tokens} tokens are held, {tokens} more needed"
+    return ""
+
+
 @dataclass(slots=True)
 class VectorTable:
     """Vectors by name in one matrix, so that the nearest of many small changing sets are found fast."""
@@ -135,7 +146,6 @@ class TaskMemory:
     """A store in memory. `without` names parts that are missing: update, delete, scratchpad, store."""
 
     capacity: Capacity | None
-    embed: Callable[[str], Vector] | None = None
     without: Collection[str] = ()
     entries: dict[str, Entry] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
@@ -187,7 +197,7 @@ class TaskMemory:
 
     def _create(self, operation: Create, chunk: Chunk) -> Applied:
         tokens = cost(operation.memory)
-        problem = "there is no store" if "store" in self.without else self._no_room(tokens, 1)
+        problem = "there is no store" if "store" in self.without else no_room(self, tokens, 1)
         if problem:
             return Applied(operation, problem=problem)
         self._made += 1
@@ -203,7 +213,7 @@ class TaskMemory:
             return Applied(operation, operation.id, problem=problem)
         memory = replace(former.memory, content=operation.content)
         tokens = cost(memory)
-        if problem := self._no_room(tokens - former.tokens, 0):
+        if problem := no_room(self, tokens - former.tokens, 0):
             return Applied(operation, operation.id, problem=problem)
         sources = former.sources if chunk.id in former.sources else (*former.sources, chunk.id)
         vector = self._vector(operation.content, chunk, [former])
@@ -240,15 +250,6 @@ class TaskMemory:
         self.tokens += entry.tokens
         self._last = entry.id
 
-    def _no_room(self, tokens: int, entries: int) -> str:
-        if self.capacity is None:
-            return ""
-        if len(self.entries) + entries > self.capacity.entries:
-            return f"no room: {self.capacity.entries} entries are held"
-        if self.tokens + tokens > self.capacity.tokens:
-            return f"no room: {self.tokens} of {self.capacity.tokens} tokens are held, {tokens} more needed"
-        return ""
-
     def _vector(self, text: str, chunk: Chunk, former: Sequence[Entry]) -> Vector:
         if text == chunk.memory.content:
             return chunk.vector
@@ -256,6 +257,4 @@ class TaskMemory:
             # As long texts are embedded: the mean of their parts.
             mean = len(former[0].sources) * former[0].vector + chunk.vector
             return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
-        if self.embed is not None:
-            return self.embed(text)
         return former[0].vector if former else chunk.vector

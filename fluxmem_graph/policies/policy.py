@@ -41,11 +41,20 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The end of a stream: recall@10 (0..1), how often each operation was done, and what is held."""
+    """The end of a stream: recall@10 (0..1), how often each operation was done, and what is held.
+
+    `exact_match` (0..1) is there where the exam has a reader.
+    """
 
     recall: float
     counts: Counter[str]
     entries: tuple[Entry, ...]
+    exact_match: float | None = None
+
+    @property
+    def reward(self) -> float:
+        """What the run earned, 0..1, as `Exam.reward` has it."""
+        return self.recall if self.exact_match is None else self.exact_match
 
 
 def run_policy(policy: Policy, stream: Stream, capacity: Capacity, without: Collection[str] = ()) -> Run:
@@ -63,4 +72,4 @@ def run_policy(policy: Policy, stream: Stream, capacity: Capacity, without: Coll
             memory.counts["failed"] += 1
         memory.apply(decided, chunk)
     held = tuple(memory.entries.values())
-    return Run(stream.exam.recall(held), memory.counts, held)
+    return Run(stream.exam.recall(held), memory.counts, held, stream.exam.exact_match(held))

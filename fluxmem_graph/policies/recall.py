@@ -5,7 +5,7 @@ and inheritance as `retrieval.fusion` and `retrieval.inheritance`, without links
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from fluxmem_graph.ingest.entities import entity_key, title_candidates, title_na
 from fluxmem_graph.operations.rows import searched
 from fluxmem_graph.policies.features import Vector
 from fluxmem_graph.policies.memory import Entry
+from fluxmem_graph.policies.reading import is_exact
 from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.retrieval.fusion import LENGTH, without_speakers
 from fluxmem_graph.retrieval.sparse import K1, tokenize, words
@@ -23,24 +24,31 @@ from fluxmem_graph.types import NewMemory
 
 TOP_K = 10
 Matrix = npt.NDArray[np.float32]
+Reader = Callable[[str, Sequence[str]], str]
+"""From a question and the texts that memory brought back, best first, to an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its unit vector and the ids of the chunks that answer it."""
+    """A question with its unit vector, the ids of the chunks that answer it, and its answer if known."""
 
     text: str
     vector: Vector
     evidence: frozenset[str]
+    answer: str = ""
 
 
 @dataclass(slots=True)
 class Exam:
-    """Questions about one stream, whose chunks' memories are `texts` by id."""
+    """Questions about one stream, whose chunks' memories are `texts` by id.
+
+    With a reader the reward is the share of its answers that match exactly, in place of recall@10.
+    """
 
     questions: Sequence[Asked]
     texts: Mapping[str, NewMemory]
     weights: RetrievalSettings = field(default_factory=RetrievalSettings)
+    reader: Reader | None = None
     _terms: dict[str, int] = field(default_factory=dict)
     _wanted: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     _vectors: FloatMatrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
@@ -68,17 +76,48 @@ class Exam:
         """
         if not entries:
             return 0.0
-        order = np.argsort(-self.scores(entries), axis=1, kind="stable")[:, :top_k]
         covered = [self._covered(entry) for entry in entries]
         total = 0.0
-        for asked, ranking in zip(self.questions, order, strict=True):
-            taken: list[str] = []
-            for place in ranking:
-                taken += covered[place]
-                if len(taken) >= top_k:
-                    break
-            total += len(asked.evidence.intersection(taken[:top_k])) / len(asked.evidence)
+        for asked, places in zip(self.questions, self._taken(entries, top_k), strict=True):
+            taken = [source for place in places for source in covered[place]][:top_k]
+            total += len(asked.evidence.intersection(taken)) / len(asked.evidence)
         return total / len(self.questions)
+
+    def exact_match(self, entries: Sequence[Entry], top_k: int = TOP_K) -> float | None:
+        """Return the share, 0..1, of the known answers that the reader gives from the first `top_k` places.
+
+        None without a reader; what the reader raises is raised.
+        """
+        if self.reader is None:
+            return None
+        shown = [searched(entry.memory) for entry in entries]
+        right = []
+        for asked, places in zip(self.questions, self._taken(entries, top_k), strict=True):
+            if asked.answer:
+                answer = self.reader(asked.text, [shown[place] for place in places])
+                right.append(is_exact(answer, asked.answer))
+        return sum(right) / max(len(right), 1)
+
+    def reward(self, entries: Sequence[Entry]) -> float:
+        """Return what a run earns, 0..1: exact match where there is a reader, else recall@10."""
+        matched = self.exact_match(entries)
+        return self.recall(entries) if matched is None else matched
+
+    def _taken(self, entries: Sequence[Entry], top_k: int) -> Iterator[list[int]]:
+        """Yield for each question the entries that take the first places, best first."""
+        if not entries:
+            yield from ([] for _ in self.questions)
+            return
+        sizes = [len(entry.sources) for entry in entries]
+        order = np.argsort(-self.scores(entries), axis=1, kind="stable")[:, :top_k]
+        for ranking in order.tolist():
+            taken, room = [], top_k
+            for place in ranking:
+                if room <= 0:
+                    break
+                taken.append(place)
+                room -= sizes[place]
+            yield taken
 
     def scores(self, entries: Sequence[Entry]) -> Matrix:
         """Return the score of every entry for every question, shape (questions, entries)."""

@@ -20,20 +20,24 @@ from fluxmem_graph.types import AtomicOperation, Create, kind_of
 
 @dataclass(slots=True)
 class Rollout:
-    """One run, step by step: what a model would have been shown, and what the policy did."""
+    """One run, step by step: what a model would have been shown, and what the policy did.
+
+    A step at which a model failed is not among them: it is counted as `failed`.
+    """
 
     stream: str
     run: int
     policy: str
     version: str
-    recall: float = 0.0
+    reward: float = 0.0
+    failed: int = 0
     steps: list[dict[str, Any]] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """Return one JSON document per step; the reward is that of the whole run."""
         about = {"stream": self.stream, "run": self.run, "policy": self.policy, "version": self.version}
-        for number, step in enumerate(self.steps):
-            row = {**about, "step": number, **step, "reward": self.recall}
+        for step in self.steps:
+            row = {**about, **step, "reward": self.reward}
             yield json.dumps(row, ensure_ascii=False)
 
 
@@ -62,18 +66,21 @@ def roll_out(policy: Policy, stream: Stream, capacity: Capacity, run: int = 0) -
     memory = TaskMemory(capacity)
     policy.begin()
     rollout = Rollout(stream.name, run, policy.name, policy.version)
-    for chunk in stream.chunks:
+    for number, chunk in enumerate(stream.chunks):
         near = [(entry.id, entry.memory.content) for entry, _ in memory.nearest(chunk.vector, SHOWN)]
         shown = step_prompt(chunk, memory, near, memory.scratchpad)
         try:
             decided = policy.decide(chunk, memory)
         except LLMError:
-            decided = []
+            # What was not decided is no example of a decision.
+            rollout.failed += 1
+            memory.apply([], chunk)
+            continue
         prompt = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": shown}]
         completion = operations_json(decided, chunk.memory.content)
-        rollout.steps.append({"prompt": prompt, "completion": completion})
+        rollout.steps.append({"step": number, "prompt": prompt, "completion": completion})
         memory.apply(decided, chunk)
-    rollout.recall = stream.exam.recall(list(memory.entries.values()))
+    rollout.reward = stream.exam.reward(list(memory.entries.values()))
     return rollout
 
 

@@ -43,11 +43,11 @@ def train(
                 if tick is not None:
                     tick(training.steps * len(found), whole)
     networks = [found[seed][0] for seed in seeds]
-    recalls = [_recall(network, streams, training.capacity) for network in networks]
+    rewards = [_reward(network, streams, training.capacity) for network in networks]
     checkpoint = Checkpoint(
         networks=tuple(networks),
         seeds=tuple(seeds),
-        best=max(range(len(seeds)), key=recalls.__getitem__),
+        best=max(range(len(seeds)), key=rewards.__getitem__),
         command=command,
         settings={name: value for name, value in asdict(training).items() if name != "seed"},
         embedder=embedder,
@@ -69,9 +69,9 @@ def _train_one(
         return trainer.run(tick), trainer.curve
 
 
-def _recall(network: Network, streams: Sequence[Stream], capacity: float) -> float:
+def _reward(network: Network, streams: Sequence[Stream], capacity: float) -> float:
     return fmean(
-        run_policy(LearnedPolicy(network), stream, Capacity.share(stream.chunks, capacity)).recall
+        run_policy(LearnedPolicy(network), stream, Capacity.share(stream.chunks, capacity)).reward
         for stream in streams
     )
 

@@ -26,9 +26,24 @@ _SECRET = re.compile(
     r"|card_?number|(?<![a-z])(pin|otp|cvv|cvc|ssn)(?![a-z])",
     re.IGNORECASE,
 )
+_VALUE = (
+    r"(?:\\+(?P<quote>[\"'])[\s\S]*?(?:\\+(?P=quote)|$)"  # quoted within a quoted text
+    r"|\"(?:\\.|[^\"\\])*(?:\"|$)|'[^']*(?:'|$)"
+    # A skill's {slot} is no secret, and neither is what was masked.
+    r"|(?!\{[A-Za-z]\w*\}|\*{3}(?:[\s\"']|$))(?:(?:bearer|basic|digest|token)\s+)?[^\s,;})]+)"
+)
+# Whole words, each looked at once: a long one must not cost its length squared.
+_NAMED = rf"(?<![\w-])(?=[\w-]*(?:{_SECRET.pattern}))[\w-]++"
+_OPTION = rf"(?<![\w-])(?=--[\w-]*(?:{_SECRET.pattern}))[\w-]++"
 # In a text: a name of a secret with its value after it, as JSON, a header or a command line has it.
-_NAMED_SECRET = re.compile(
-    rf"((?:{_SECRET.pattern})\w*[\"']?\s*[:=]\s*)(?:\"[^\"]*\"|'[^']*'|[^\s,;}})]+)", re.IGNORECASE
+_NAMED_SECRETS = tuple(
+    re.compile(f"(?P<name>{name}){value}", re.IGNORECASE)
+    for name, value in (
+        (r"cookie\s*:\s*(?=[^\s\"'\\])", r"[^\n]+"),
+        (r"authorization\s*:\s*(?=[^\s\"'\\])", r"[^\n]+?(?=[\"'](?:\s|$)|\n|$)"),
+        (rf"{_NAMED}\\*[\"']?\s*[:=]\s*", _VALUE),
+        (rf"{_OPTION}\s++(?!--)", _VALUE),
+    )
 )
 MASKED = "***"
 
@@ -189,7 +204,9 @@ def mask(value: Any) -> Any:
     """Return a value of an argument without what stands under the name of a secret, at any depth."""
     if isinstance(value, Mapping):
         return {name: MASKED if _SECRET.search(name) else mask(inner) for name, inner in value.items()}
-    return [mask(inner) for inner in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [mask(inner) for inner in value]
+    return _mask_text(value) if isinstance(value, str) else value
 
 
 def mask_call(text: str) -> str:
@@ -197,7 +214,13 @@ def mask_call(text: str) -> str:
     call = parse_call(text)
     if call is not None:
         return render_action({"tool": call.tool, "arguments": mask(call.arguments)})
-    return _NAMED_SECRET.sub(rf"\1{MASKED}", text)
+    return _mask_text(text)
+
+
+def _mask_text(text: str) -> str:
+    for named in _NAMED_SECRETS:
+        text = named.sub(rf"\g<name>{MASKED}", text)
+    return text
 
 
 def _json(value: object) -> str:

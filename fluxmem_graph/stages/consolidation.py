@@ -125,7 +125,7 @@ class Consolidator:
             )
             if found.retire:
                 if apply:
-                    self.skills.retire(lineage.skill_id, reason=found.retire, owner=self.run_id)
+                    self.skills.give_up(lineage.skill_id, reason=found.retire, run_id=self.run_id)
                 return replace(change, change="retire", version=lineage.version, reason=found.retire)
             if not found.added or not lineage.live:
                 reason = "" if lineage.live else "it was retired"
@@ -138,8 +138,7 @@ class Consolidator:
         return self._write(change, runs) if apply else replace(change, name=change.name or runs[-1].task)
 
     def _write(self, change: SkillChange, runs: Sequence[NewEpisode]) -> SkillChange:
-        if time.monotonic() - self._leased_at > LEASE_SECONDS / 4:
-            self._lease()
+        self._keep_lease()
         former = self.skills.versions(change.skill_id)[0] if change.skill_id else None
         draft = self.inducer.induce(runs)
         rounds: list[Rewriting] = []
@@ -147,7 +146,7 @@ class Consolidator:
             best = stored(draft, runs)
         else:
             first = [draft] if former is None else [draft, _draft(former)]
-            best, rounds = refine(first, runs, self.inducer, self._counted(self.replay), self.settings)
+            best, rounds = refine(first, runs, self.inducer, self.replay, self.settings, self._before_replay)
         change = replace(
             change,
             skill_id=change.skill_id or new_id(),
@@ -198,12 +197,14 @@ class Consolidator:
         self.skills.lease(self.run_id)
         self._leased_at = time.monotonic()
 
-    def _counted(self, replay: Replay) -> Replay:
-        def counted(draft: SkillDraft, run: NewEpisode) -> float:
-            self._replays += 1
-            return replay(draft, run)
+    def _keep_lease(self) -> None:
+        if time.monotonic() - self._leased_at > LEASE_SECONDS / 4:
+            self._lease()
 
-        return counted
+    def _before_replay(self) -> None:
+        # The agent, or the model that rewrote the skill, may have taken longer than the lease.
+        self._keep_lease()
+        self._replays += 1
 
 
 _Work = tuple[Trajectories, Clusters, list[SkillChange]]

@@ -22,6 +22,10 @@ MOST_REPLAYS = 10
 """Runs on which a version is tried: the latest ones."""
 
 
+def _nothing() -> None:
+    """Stand in where nobody wants to hear of a replay."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tried:
     """A version with the success (0..1) that it had on each of its runs."""
@@ -45,12 +49,19 @@ def stored(draft: SkillDraft, runs: Sequence[NewEpisode]) -> Tried:
     return Tried(draft, tuple(run.success for run in runs if run.success is not None), "stored")
 
 
-def replayed(draft: SkillDraft, runs: Sequence[NewEpisode], replay: Replay) -> Tried:
+def replayed(
+    draft: SkillDraft, runs: Sequence[NewEpisode], replay: Replay, before: Callable[[], None] = _nothing
+) -> Tried:
     """Return a version with the success that the agent had with it; its errors are failures.
 
-    Raises InvalidInput for a success outside 0..1.
+    `before` is called before each run; what it raises is raised. Raises InvalidInput for a success outside
+    0..1.
     """
-    return Tried(draft, tuple(_once(draft, run, replay) for run in runs[-MOST_REPLAYS:]), "replayed")
+    successes = []
+    for run in runs[-MOST_REPLAYS:]:
+        before()
+        successes.append(_once(draft, run, replay))
+    return Tried(draft, tuple(successes), "replayed")
 
 
 def refine(
@@ -59,15 +70,16 @@ def refine(
     inducer: Inducer,
     replay: Replay,
     settings: ConsolidationSettings,
+    before: Callable[[], None] = _nothing,
 ) -> tuple[Tried, list[Rewriting]]:
     """Return the best version, and what each round brought; `first` are versions that are there already.
 
     Stops when a gain is under epsilon, when there is nothing else to try, or after so many rounds. Versions
     are compared by success per length on the same runs; a round that makes it worse is not kept, and is no
-    convergence either.
+    convergence either. `before` is called before each replay; what it raises is raised.
     """
     distinct = {skill_content(draft): draft for draft in reversed(first)}
-    versions = [replayed(draft, runs, replay) for draft in distinct.values()]
+    versions = [replayed(draft, runs, replay, before) for draft in distinct.values()]
     best = max(versions, key=lambda version: version.pems().efficiency)
     contents = {version.content for version in versions}
     rounds: list[Rewriting] = []
@@ -75,7 +87,7 @@ def refine(
         draft = inducer.rewrite(best.draft, runs, best.successes, contents)
         if draft is None:
             break
-        other = replayed(draft, runs, replay)
+        other = replayed(draft, runs, replay, before)
         contents.add(other.content)
         pems, gain = other.pems(), other.pems().efficiency - best.pems().efficiency
         rounds.append(

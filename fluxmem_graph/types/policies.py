@@ -65,13 +65,15 @@ def kind_of(operation: AtomicOperation) -> OperationKind:
 class Applied:
     """The outcome of one operation: done, or the `problem` that kept it from being done.
 
-    `id` is the memory that it made or changed; `hits` is what a Read brought back, best first.
+    `id` is the memory that it made or changed, `quarantined` when a guard keeps that from being recalled;
+    `hits` is what a Read brought back, best first.
     """
 
     operation: AtomicOperation
     id: str | None = None
     hits: tuple[Hit, ...] = ()
     problem: str = ""
+    quarantined: bool = False
 
     @property
     def done(self) -> bool:

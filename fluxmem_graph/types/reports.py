@@ -93,9 +93,10 @@ class Failure:
 class IngestReport:
     """What an ingest did; `created + unchanged + skipped + len(failures)` is what was submitted.
 
-    `skipped` is what a policy made no memory of, `operations` what it did, by kind. Where no policy decided,
-    `run_id` is in every operation that it logged. `quarantined` counts those of the created that a guard
-    keeps from being recalled.
+    `skipped` is what a policy made no memory of, `operations` what it did, by kind; each of its operations
+    that could not be done is a failure too, also of an item that was stored all the same. `run_id` is in
+    every operation that was logged, notes aside. `quarantined` counts those of the created that a guard keeps
+    from being recalled.
     """
 
     run_id: str = ""

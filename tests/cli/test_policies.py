@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Fluxmem
+from tests.model_endpoint import model_endpoint
 
 THINGS = ("bicycle", "piano", "telescope", "canoe", "tent", "camera", "guitar", "kettle")
 
@@ -60,6 +61,21 @@ def figures(result: Any) -> Any:
     return json.loads(result.out)["policies"]
 
 
+def test_eval_reads_only_with_a_model_and_known_answers(
+    offline: Fluxmem, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = ("--reader", "--policies", "static", "--json", "-")
+    refused = offline("policy", "eval", data, *chosen)
+    assert (refused.code, refused.error) == (2, "error: --reader needs a model: set FLUXMEM_LLM_MODEL")
+    with model_endpoint(lambda number: {"answer": "ada" if number % 2 else "Ben"}) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("FLUXMEM_LLM_MODEL", "m")
+        assert figures(offline("policy", "eval", data, *chosen))["static"]["exact_match"] == 0.5
+        questions = data / "questions.jsonl"
+        questions.write_text(questions.read_text().replace('"answer": "Ada"', '"answer": ""'))
+        assert "no question has an answer" in offline("policy", "eval", data, *chosen).error
+
+
 def test_eval_repeats(offline: Fluxmem, data: Path) -> None:
     once, again = (figures(offline("policy", "eval", data, "--json", "-")) for _ in range(2))
     assert once == again
@@ -78,6 +94,14 @@ def test_eval_joins_sets_to_one_long_stream(offline: Fluxmem, data: Path) -> Non
     write_set(data.parent / "two", THINGS[:4], who="Eve")
     result = offline("policy", "eval", data.parent, "--join", "--policies", "static", "--json", "-")
     assert json.loads(result.out)["streams"] == {"one + two": 48}
+
+
+@pytest.mark.parametrize("command", [("eval", "--join"), ("eval",), ("train", "-o", "policy.json")])
+def test_sets_of_one_name_are_refused(offline: Fluxmem, data: Path, command: tuple[str, ...]) -> None:
+    other = write_set(data.parent.parent / "more" / "one", THINGS[:4], who="Eve")
+    result = offline("policy", *command, data, other)
+    assert result.code == 2
+    assert "2 sets are named one, after their folders; rename all but one" in result.err.splitlines()[-1]
 
 
 def trained(offline: Fluxmem, data: Path, tmp_path: Path, *options: object) -> Path:
@@ -124,6 +148,19 @@ def test_export_writes_a_line_per_step(offline: Fluxmem, data: Path, tmp_path: P
     assert {row["policy"] for row in rows} == {"learned"}
 
 
+def test_export_leaves_out_what_a_model_could_not_say(
+    offline: Fluxmem, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "runs.jsonl"
+    with model_endpoint(lambda number: {"broken" if number in (2, 3) else "operations": []}) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("FLUXMEM_LLM_MODEL", "m")
+        result = offline("policy", "export", data, "-o", file, "--policy", "llm")
+    assert result.err.splitlines()[-1].endswith("31 steps; 1 left out, at which the model failed")
+    steps = [json.loads(line)["step"] for line in file.read_text().splitlines()]
+    assert steps == [0, *range(2, 32)]
+
+
 def test_show_tells_of_the_shipped_checkpoint(offline: Fluxmem) -> None:
     result = offline("policy", "show")
     assert result.code == 0
@@ -144,6 +181,16 @@ def test_what_eval_cannot_do_is_one_line(
     result = offline("policy", "eval", data, *arguments)
     assert result.code == 2
     assert message in result.err.splitlines()[-1]
+
+
+def test_an_ingest_under_a_policy_is_taken_back_as_one_run(fluxmem: Fluxmem, data: Path) -> None:
+    runs = data.parent / "runs.jsonl"
+    rows = [{"id": f"r{n}", "task": f"Fix the {THINGS[n]}", "success": True, "steps": []} for n in range(3)]
+    runs.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = fluxmem("ingest", data / "turns.jsonl", runs, "--policy", "rules", "--json").json
+    assert (report["created"], report["skipped"]) == (11, 24)
+    fluxmem("undo", "--run", report["run_id"])
+    assert fluxmem("stats", "--json").json["memory"] == {"episodic deleted": 3, "semantic deleted": 8}
 
 
 def test_ingest_takes_a_policy(fluxmem: Fluxmem, data: Path) -> None:

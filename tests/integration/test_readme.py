@@ -30,7 +30,7 @@ PAGES = [
 LANGUAGES = ("python", "sh", "cypher", "json")
 # What a clone has, and what pages name themselves.
 CLONED = ("Makefile", "constraints.txt", "docker-compose.yml", "examples", "pyproject.toml")
-NAMED = ("readme", "handbook", "demo", "kept", "harbour", "harbour-copy", "harbour-again")
+NAMED = ("readme", "handbook", "handbook-secrets", "demo", "kept", "harbour", "harbour-copy", "harbour-again")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 
@@ -90,6 +91,16 @@ def test_long_values_are_cut_and_secrets_never_shown() -> None:
         '{"name": "login", "arguments": {"password": "hunter2"}}',
         "curl -H 'Authorization: hunter2'",
         "I use password=hunter2 now",
+        "curl -H 'Authorization: Bearer sk-hunter2'",
+        call("shell", command="curl -H 'Authorization: Basic aHVudGVyMg==hunter2' host"),
+        "Authorization=Bearer sk-hunter2",
+        "mysql --password hunter2 --host db",
+        call("shell", command='deploy --api-key "my hunter2" now'),
+        call("post", body='{"password": "hunter2"}'),
+        r"post {\"password\": \"my hunter2\"}",
+        'post {"password": "my hunter2',
+        "Cookie: a=1; csrf=hunter2",
+        'post {"Cookie": "a=1; csrf=hunter2"}',
     ],
 )
 def test_what_stands_under_the_name_of_a_secret_reaches_neither_skill_nor_model(action: str) -> None:
@@ -99,6 +110,33 @@ def test_what_stands_under_the_name_of_a_secret_reaches_neither_skill_nor_model(
         draft = inducer.induce([run(action), run(action), bad])
         assert "hunter2" not in skill_content(draft)
     assert all("hunter2" not in message["content"] for talk in llm.conversations for message in talk)
+
+
+def test_only_the_secret_is_masked_and_a_slot_stays() -> None:
+    command = "mysql --password hunter2 --host db --user ada"
+    draft = extract(
+        run(
+            call("shell", command=command),
+            "token: abc, then pay",
+            'post {"pin": "1", "n": 2}',
+            "curl -H 'Authorization: Bearer abc' https://host",
+        )
+    )
+    assert draft.steps == (
+        'shell(command="mysql --password *** --host db --user ada")',
+        "say: token: ***, then pay",
+        'say: post {"pin": ***, "n": 2}',
+        "say: curl -H 'Authorization: ***' https://host",
+    )
+    answer = induced(steps=["login(user={user}, password={password})"])
+    assert Inducer(ScriptedLLM([answer]), 0.5).induce([run("go")]).steps == tuple(answer.steps)
+
+
+def test_a_long_word_is_masked_fast() -> None:
+    started = time.perf_counter()
+    for word in ("token" * 20_000, "-" * 100_000, 'token: "' * 10_000):
+        extract(run(f"say {word}"))
+    assert time.perf_counter() - started < 5
 
 
 def test_runs_that_have_nothing_in_common_still_make_steps() -> None:

@@ -174,6 +174,20 @@ def test_training_data_is_known_again_though_some_of_it_is_missing() -> None:
     assert holds_training_data(checkpoint, replace(found, chunks=tuple(other))) is None
 
 
+def test_a_quarter_of_the_training_data_is_known_again_and_shared_courtesies_are_not() -> None:
+    vector = stream(1).chunks[0].vector
+    chunks = [Chunk(f"c{n}", NewMemory(f"turn {n}"), vector) for n in range(400)]
+    courtesies = tuple(Chunk(f"t{n}", NewMemory(text), vector) for n, text in enumerate(("Hi", "Bye", "Wow")))
+    found = replace(stream(1), chunks=(*courtesies, *chunks))
+    checkpoint = replace(load_checkpoint(), data=(mark_data(found),))
+    for start in range(0, 400, 100):
+        part = replace(found, chunks=tuple(chunks[start : start + 100]))
+        assert holds_training_data(checkpoint, part) == "made up"
+    small = replace(found, chunks=(*courtesies, *chunks[:5]))
+    other = replace(found, chunks=(*courtesies, *(replace(c, memory=NewMemory("x" + c.id)) for c in chunks)))
+    assert holds_training_data(replace(checkpoint, data=(mark_data(small),)), other) is None
+
+
 @pytest.mark.parametrize("content", ["", "{}", '{"format": 1, "features": []}', "[1]"])
 def test_a_broken_checkpoint_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "policy.json"

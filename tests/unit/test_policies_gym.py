@@ -1,5 +1,9 @@
 """The environment as Gymnasium wants it."""
 
+from copy import deepcopy
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from gymnasium.spaces import Discrete
@@ -7,6 +11,8 @@ from gymnasium.utils.env_checker import check_env
 
 from fluxmem_graph.policies.gym import CREATE, DELETE, NEXT, READ, UPDATE, StreamEnv
 from tests.unit.streams import stream
+
+DAY = datetime(2024, 12, 30, tzinfo=UTC)
 
 
 def test_it_keeps_gymnasiums_contract() -> None:
@@ -39,6 +45,28 @@ def test_actions_that_cannot_be_done_are_masked_and_change_nothing() -> None:
     assert info["action_mask"][[CREATE, UPDATE, DELETE]].tolist() == [0, 0, 1]
     observation, *_ = env.step(np.int64(DELETE))
     assert not observation["held"].any()
+
+
+def test_the_mask_has_exactly_what_the_store_accepts() -> None:
+    # A merged chunk costs no date and speaker of its own: it may fit where a new entry does not.
+    found = stream(2)
+    dated = [replace(c, memory=replace(c.memory, speaker="Ada", occurred_at=DAY)) for c in found.chunks]
+    env, random = StreamEnv(replace(found, chunks=tuple(dated)), share=0.4), np.random.default_rng(0)
+    compared = 0
+    for _ in range(20):
+        _, info = env.reset(seed=0)
+        ended = False
+        while not ended:
+            mask = info["action_mask"]
+            assert mask.dtype == np.int8
+            for action, kind in ((CREATE, "create"), (UPDATE, "update"), (DELETE, "delete")):
+                tried = deepcopy(env)
+                before = info.get("operations", {}).get(kind, 0)
+                *_, told = tried.step(np.int64(action))
+                assert told["operations"].get(kind, 0) - before == mask[action]
+                compared += 1
+            _, _, ended, _, info = env.step(random.choice(np.flatnonzero(mask)))
+    assert compared > 300
 
 
 def test_what_is_nearest_is_known_only_after_a_read() -> None:

@@ -9,9 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fluxmem_graph.errors import ConfigurationError
+from fluxmem_graph.llm import ScriptedLLM
 from fluxmem_graph.llm.structured import BrokenAnswer
 from fluxmem_graph.policies.baselines import Static
-from fluxmem_graph.policies.language import operations_schema, parse_operations, tool_definitions
+from fluxmem_graph.policies.language import (
+    LLMPolicy,
+    operations_schema,
+    parse_operations,
+    tool_definitions,
+)
 from fluxmem_graph.policies.language_training import language_trainer, windows
 from fluxmem_graph.policies.memory import Capacity
 from fluxmem_graph.policies.policy import Stream
@@ -82,12 +88,21 @@ def test_a_run_is_exported_step_by_step_with_its_reward() -> None:
     rollout = roll_out(Static(), found, Capacity(6, 10_000), run=2)
     rows = [json.loads(line) for line in rollout.lines()]
     assert [row["step"] for row in rows] == list(range(len(found.chunks)))
-    assert {row["reward"] for row in rows} == {rollout.recall} and rollout.recall > 0
+    assert {row["reward"] for row in rows} == {rollout.reward} and rollout.reward > 0
     assert rows[0]["run"] == 2
     assert parse_operations(rows[0]["completion"], found.chunks[0].memory)[0] == Create(
         found.chunks[0].memory, "create all"
     )
     assert found.chunks[0].memory.content in rows[0]["prompt"][1]["content"]
+
+
+def test_a_step_at_which_the_model_failed_is_left_out_and_counted() -> None:
+    found = stream(1)
+    llm = ScriptedLLM([KEEP, "no", "still no", KEEP, KEEP])
+    rollout = roll_out(LLMPolicy(llm), found, Capacity(6, 10_000))
+    rows = [json.loads(line) for line in rollout.lines()]
+    assert [row["step"] for row in rows] == [0, 2, 3] and rollout.failed == 1
+    assert all(parse_operations(row["completion"], NewMemory("x")) for row in rows)
 
 
 def window_stream() -> Stream:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fluxmem_graph.errors import InvalidInput
+from fluxmem_graph.errors import Conflict, InvalidInput
 from fluxmem_graph.ingest.actions import render_action
 from fluxmem_graph.llm import ScriptedLLM
 from fluxmem_graph.settings import ConsolidationSettings
@@ -41,6 +41,23 @@ def test_stored_success_is_the_mean_of_what_is_known() -> None:
     unknown = NewEpisode("Refund", ())
     tried = stored(SkillDraft("n", "w", ("pay()",)), [run("pay"), run("pay", success=0.0), unknown])
     assert (tried.pems().success, tried.evidence) == (0.5, "stored")
+
+
+def test_what_is_asked_before_each_replay_can_end_it() -> None:
+    tried: list[str] = []
+
+    def before() -> None:
+        if len(tried) == 5:
+            raise Conflict("lost")
+
+    def agent(draft: SkillDraft, episode: NewEpisode) -> float:
+        tried.append(draft.name)
+        return 0.0
+
+    inducer = Inducer(None, SETTINGS.share)
+    with pytest.raises(Conflict, match="lost"):
+        refine([inducer.induce(RUNS)], RUNS, inducer, agent, SETTINGS, before)
+    assert len(tried) == 5
 
 
 def test_a_skill_that_lacks_a_step_gets_it_and_pems_rises() -> None:
