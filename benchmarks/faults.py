@@ -140,7 +140,19 @@ def crowd(memory: FluxMem) -> dict[str, Any]:
 
     with ThreadPoolExecutor(WRITERS) as pool:
         conflicts = sum(pool.map(write, range(WRITERS)))
-    stats = memory.stats()["memory"]
+    found = {
+        "writers": WRITERS,
+        "conflicts": conflicts,
+        "memories": memory.stats()["memory"],
+        "problems": crowding(memory),
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+    memory.erase_namespace()
+    return found
+
+
+def crowding(memory: FluxMem) -> list[str]:
+    """Return what eight writers doubled, lost or broke."""
     problems = findings(memory)
     twice = memory.database.call(
         "MATCH (m:Memory {namespace: $ns}) WHERE m.status = 'active' WITH m.source AS s, m.content AS c, "
@@ -155,15 +167,7 @@ def crowd(memory: FluxMem) -> dict[str, Any]:
     numbers = sorted(operation.seq for operation in memory.log(top=100_000))
     if numbers != list(range(1, len(numbers) + 1)):
         problems.append("the log's numbers have gaps")
-    seconds = round(time.perf_counter() - started, 1)
-    memory.erase_namespace()
-    return {
-        "writers": WRITERS,
-        "conflicts": conflicts,
-        "memories": stats,
-        "seconds": seconds,
-        "problems": problems,
-    }
+    return problems
 
 
 def run(points: int, count: int, seed: int) -> dict[str, Any]:

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import SecretStr
 
 from fluxmem_graph.server import EmbeddedServer
@@ -23,6 +27,23 @@ def pytest_configure(config: pytest.Config) -> None:
             del os.environ[name]
     # A shell starts what runs in the background with Ctrl-C ignored, and programs inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def exported() -> InMemorySpanExporter:
+    """Spans of the user's SDK, which is set up once for the process, as an application does."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    return exporter
+
+
+@pytest.fixture
+def spans(exported: InMemorySpanExporter) -> InMemorySpanExporter:
+    """The same, with the spans of one test."""
+    exported.clear()
+    return exported
 
 
 @pytest.fixture(scope="session")

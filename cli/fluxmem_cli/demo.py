@@ -14,7 +14,7 @@ from fluxmem_cli.server import browser_login
 
 if TYPE_CHECKING:
     from fluxmem_graph.client import FluxMem
-    from fluxmem_graph.types import IngestReport
+    from fluxmem_graph.types import IngestReport, Skill
 
 TASK: Final = "Which athlete in medals.csv has the most medals?"
 OBSERVATION: Final = (
@@ -56,9 +56,7 @@ def demo(
         )
         return
     _heading(f"Loaded: {report.created} new and {report.unchanged} known items, in namespace {namespace}")
-    for skill in skills:
-        _heading(f"Made of {len(skill.sources)} runs, PEMS {skill.pems:.2f}: {skill.name}")
-        print_text(skill.content)
+    _print_skills(skills)
     _heading(f"The agent sees: {OBSERVATION}")
     print_activation(found, explain=True)
     _heading(f"What goes into its prompt ({context.tokens} tokens):")
@@ -90,6 +88,12 @@ def _practise(memory: "FluxMem") -> None:
         memory.step(episode, step.observation, step.action, activated=recalled.facts)
     memory.feedback(episode, 1.0, used=[hit.id for hit in recalled.facts[:3]])
     memory.end_episode(episode, success=1.0)
+
+
+def _print_skills(skills: "list[Skill]") -> None:
+    for skill in skills:
+        _heading(f"Made of {len(skill.sources)} runs, PEMS {skill.pems:.2f}: {skill.name}")
+        print_text(skill.content)
 
 
 def _heading(text: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BROWSER_STEPS: Final = """
 Log in; drop the style file on Browser's page, and a .cypher file of the folder of queries (Paste in editor).
 Say whose memory the queries show, in the editor:  :param namespace => 'default'
-docs/browser.md says what each query shows."""
+What each query shows:"""
 
 
 def up(as_json: JsonOption = False) -> None:
@@ -125,6 +125,7 @@ def browser(
     if as_json:
         return
     print(BROWSER_STEPS)
+    print_pairs(browser_queries())
     if open_it:
         open_page(login.address)
 
@@ -134,6 +135,14 @@ def browser_file(name: str) -> Path:
     from fluxmem_graph.statements import cypher_folder
 
     return cypher_folder() / "browser" / name
+
+
+def browser_queries() -> dict[str, str]:
+    """Return what each saved query shows, as its first line says, by the name of its file."""
+    files = sorted(browser_file("").glob("*.cypher"))
+    return {
+        file.name: file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("// ") for file in files
+    }
 
 
 def open_page(address: str) -> None:

@@ -7,7 +7,7 @@ waiting for the server stay off the loop too.
 import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from datetime import datetime
 from functools import update_wrapper
 from threading import Event, Lock
@@ -61,11 +61,47 @@ class Awaited(Generic[P, R]):
         return update_wrapper(call, method)
 
 
+async def _in_worker(
+    pool: Executor, work: Callable[[], R], unwanted: Callable[[R], None] = lambda _: None
+) -> R:
+    """Return what work in a worker does; when cancelled, no other transaction of it begins.
+
+    What work that was cancelled too late returns goes to `unwanted`.
+    """
+    stop = Event()
+    context = contextvars.copy_context()
+
+    def job() -> R:
+        with stoppable(stop):
+            return work()
+
+    def ended(running: Future[R]) -> None:
+        if not running.cancelled() and running.exception() is None:
+            unwanted(running.result())
+
+    running = pool.submit(context.run, job)
+    try:
+        return await asyncio.wrap_future(running)
+    except asyncio.CancelledError:
+        stop.set()
+        running.add_done_callback(ended)
+        raise
+
+
+async def _alone(work: Callable[[], R], unwanted: Callable[[R], None] = lambda _: None) -> R:
+    """Do the same in a worker of its own, for work that needs no connection."""
+    pool = ThreadPoolExecutor(1, "fluxmem")
+    try:
+        return await _in_worker(pool, work, unwanted)
+    finally:
+        pool.shutdown(wait=False)
+
+
 def _off_loop(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     """Return a function that needs no connection as one to await."""
 
     async def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(function, *args, **kwargs)
+        return await _alone(lambda: function(*args, **kwargs))
 
     return update_wrapper(call, function)
 
@@ -109,19 +145,11 @@ class AsyncFluxMem:
         **overrides: Any,
     ) -> Self:
         """Connect as `FluxMem.connect` does, with what it raises."""
-        stop = Event()
 
         def work() -> FluxMem:
-            memory = FluxMem.connect(settings, embedder=embedder, llm=llm, actor=actor, **overrides)
-            if stop.is_set():
-                memory.close()
-            return memory
+            return FluxMem.connect(settings, embedder=embedder, llm=llm, actor=actor, **overrides)
 
-        try:
-            return cls(await asyncio.to_thread(work))
-        except asyncio.CancelledError:
-            stop.set()
-            raise
+        return cls(await _alone(work, FluxMem.close))
 
     async def __aenter__(self) -> Self:
         return self
@@ -140,19 +168,7 @@ class AsyncFluxMem:
 
     async def run(self, work: Callable[[], R]) -> R:
         """Run any function of no arguments in this loop's workers, such as one that uses `sync`."""
-        stop = Event()
-        context = contextvars.copy_context()
-
-        def job() -> R:
-            with stoppable(stop):
-                return work()
-
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._pool(loop), context.run, job)
-        except asyncio.CancelledError:
-            stop.set()
-            raise
+        return await _in_worker(self._pool(asyncio.get_running_loop()), work)
 
     def _pool(self, loop: asyncio.AbstractEventLoop) -> ThreadPoolExecutor:
         with self._making:

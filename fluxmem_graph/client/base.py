@@ -8,6 +8,7 @@ from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.graph.database import Database
 from fluxmem_graph.graph.schema import SchemaState
 from fluxmem_graph.llm import load_llm
+from fluxmem_graph.operations.moving import Export
 from fluxmem_graph.protocols import LLM, Embedder
 from fluxmem_graph.settings import Settings, load_settings
 
@@ -63,3 +64,7 @@ class Connected:
     def close(self) -> None:
         """Close all connections; the server goes on running."""
         self.database.close()
+
+    def _export(self, namespace: str | None = None) -> Export:
+        state = self.schema
+        return Export(self.database, namespace or self.namespace, state.embedding_model, state.dimension)

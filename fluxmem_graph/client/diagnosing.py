@@ -7,14 +7,16 @@ from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.errors import DatabaseError, EmbeddingError, FluxMemError, Unavailable
 from fluxmem_graph.graph.database import Database
 from fluxmem_graph.operations.doctor import BY_ITSELF, Doctor
+from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.settings import Settings
 from fluxmem_graph.types import Check, Diagnosis
 
 
-def diagnose(settings: Settings, *, fix: bool = False) -> Diagnosis:
+def diagnose(settings: Settings, *, fix: bool = False, embedder: Embedder | None = None) -> Diagnosis:
     """Examine the namespace, database and machine of the settings; with `fix` repair what is safe first.
 
-    A server that is down is started only with `fix`. Raises ConfigurationError.
+    Without an embedder that of the settings is the one expected. A server that is down is started only with
+    `fix`. Raises ConfigurationError.
     """
     embedded = settings.neo4j_uri is None
     fixed: list[str] = []
@@ -30,19 +32,21 @@ def diagnose(settings: Settings, *, fix: bool = False) -> Diagnosis:
     except FluxMemError as error:
         return _diagnosis([Check("connection", False, str(error), "see above"), *_machine(settings)])
     try:
-        checks = _connected(database, settings, fix, fixed)
+        checks = _connected(database, settings, embedder, fix, fixed)
     finally:
         database.close()
     return _diagnosis([*checks, *_machine(settings)], fixed)
 
 
-def _connected(database: Database, settings: Settings, fix: bool, fixed: list[str]) -> list[Check]:
+def _connected(
+    database: Database, settings: Settings, embedder: Embedder | None, fix: bool, fixed: list[str]
+) -> list[Check]:
     try:
         database.verify()
     except FluxMemError as error:
         return [Check("connection", False, str(error), "start the server, or mend the login, as it says")]
     embedded = settings.neo4j_uri is None
-    doctor = Doctor(database, load_embedder(settings), settings.namespace, embedded)
+    doctor = Doctor(database, embedder or load_embedder(settings), settings.namespace, embedded)
     connection = Check("connection", True, f"{database.uri}, namespace {settings.namespace}")
     try:
         checks = doctor.examine()

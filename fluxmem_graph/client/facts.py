@@ -64,9 +64,11 @@ class Facts(Connected):
         """Return one memory of any layer and status. Raises NotFound."""
         return self._memories.get(memory_id)
 
-    def find(self, external_id: str, source: str | None = None) -> Memory | None:
-        """Return the active memory that was stored under an external id of a source, if there is one."""
-        return self._memories.find(external_id, source)
+    def find(
+        self, external_id: str, source: str | None = None, *, status: Status | None = Status.ACTIVE
+    ) -> Memory | None:
+        """Return the memory stored under an external id of a source, if it has this status (None: any)."""
+        return self._memories.find(external_id, source, status)
 
     def match(
         self,
@@ -81,10 +83,19 @@ class Facts(Connected):
         return self._memories.match(where or {}, layer=layer, status=status, after_id=after_id, top=top)
 
     def update(
-        self, memory_id: str, content: str, *, metadata: Mapping[str, Any] | None = None, reason: str = ""
+        self,
+        memory_id: str,
+        content: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        revive: bool = False,
+        reason: str = "",
     ) -> Memory:
-        """Replace a fact's content; its id, links and former version stay. Raises NotFound or Conflict."""
-        return self._memories.update(memory_id, content, metadata=metadata, reason=reason)
+        """Replace a fact's content; its id, links and former version stay. Raises NotFound or Conflict.
+
+        With `revive` also that of a quarantined or deleted one, which the guards then judge by the new text.
+        """
+        return self._memories.update(memory_id, content, metadata=metadata, revive=revive, reason=reason)
 
     def delete(self, memory_id: str, *, reason: str = "") -> None:
         """Take a memory out of retrieval; `undo` brings it back. Raises NotFound or Conflict."""

@@ -3,11 +3,10 @@
 from functools import cached_property
 from typing import Any
 
-from fluxmem_graph.client.base import Connected
 from fluxmem_graph.client.connecting import open_database
 from fluxmem_graph.client.diagnosing import diagnose
+from fluxmem_graph.client.facts import Facts
 from fluxmem_graph.graph.schema import check_version
-from fluxmem_graph.operations.memories import Memories
 from fluxmem_graph.operations.quarantine import Quarantine
 from fluxmem_graph.operations.reembedding import Progress, reembed
 from fluxmem_graph.protocols import Embedder
@@ -15,7 +14,7 @@ from fluxmem_graph.settings import Settings, load_settings
 from fluxmem_graph.types import Diagnosis, Quarantined, Reembedded
 
 
-class Keeping(Connected):
+class Keeping(Facts):
     """The part of the façade that finds out what is wrong, and decides what may be recalled."""
 
     @staticmethod
@@ -28,7 +27,7 @@ class Keeping(Connected):
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """Examine this namespace, its database and its machine; `fix` repairs what is safe."""
-        return diagnose(self.settings, fix=fix)
+        return diagnose(self.settings, fix=fix, embedder=self.embedder)
 
     @staticmethod
     def reembed(
@@ -60,7 +59,7 @@ class Keeping(Connected):
 
     @cached_property
     def _quarantine(self) -> Quarantine:
-        return Quarantine(Memories(self.database, self.embedder, self.namespace, self.actor))
+        return Quarantine(self._memories)
 
     def quarantined(self, top: int = 100) -> list[Quarantined]:
         """Return memories that a guard keeps from being recalled, newest first, with why."""

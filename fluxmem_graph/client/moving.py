@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 
 from fluxmem_graph.client.base import Connected
-from fluxmem_graph.operations.moving import Export, Import, Progress
+from fluxmem_graph.operations.moving import Import, Progress
 from fluxmem_graph.operations.replay import Replay
 from fluxmem_graph.types import Imported, Replayed
 
@@ -37,7 +37,3 @@ class Moving(Connected):
         Raises NotFound, InvalidInput, or Conflict for a target that is there or a log that can't be replayed.
         """
         return Replay(self.database, self._export(), self._export(target)).run(progress)
-
-    def _export(self, namespace: str | None = None) -> Export:
-        state = self.schema
-        return Export(self.database, namespace or self.namespace, state.embedding_model, state.dimension)

@@ -9,7 +9,6 @@ from fluxmem_graph.ingest.values import to_utc
 from fluxmem_graph.operations.erasing import Erasing
 from fluxmem_graph.operations.links import Links
 from fluxmem_graph.operations.log import LAST_SEQ, Log
-from fluxmem_graph.operations.moving import Export
 from fluxmem_graph.operations.namespaces import Namespaces
 from fluxmem_graph.stages.past import Past
 from fluxmem_graph.types import (
@@ -121,8 +120,7 @@ class Operating(Connected):
 
     @cached_property
     def _erasing(self) -> Erasing:
-        contents = Export(self.database, self.namespace, self.schema.embedding_model, self.schema.dimension)
-        return Erasing(self.database, self.embedder, self.namespace, self.actor, contents)
+        return Erasing(self.database, self.embedder, self.namespace, self.actor, self._export())
 
     def namespaces(self) -> list[NamespaceSummary]:
         """Return every namespace of this database, by name."""

@@ -33,11 +33,12 @@ class Runs(Connected):
 
     @cached_property
     def _episodes(self) -> Episodes:
-        return Episodes(self.database, self.embedder, self.namespace, self.actor)
+        guard = Guard(self.settings.guards)
+        return Episodes(self.database, self.embedder, self.namespace, self.actor, guard)
 
     @cached_property
     def _refiner(self) -> Refiner:
-        learning = Learning(self.database, self.namespace, self.actor)
+        learning = Learning(self.database, self.namespace, self.actor, Guard(self.settings.guards))
         return Refiner(self.formation, self._episodes, learning)
 
     @cached_property

@@ -7,8 +7,10 @@ The tenant is that of the memory given, whatever the path says.
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from threading import Event, Thread
+from typing import Any, Final, TypeVar
 
 from langgraph.store.base import (
     BaseStore,
@@ -27,8 +29,18 @@ from langgraph.store.base import (
 )
 
 from fluxmem_graph.client import FluxMem
-from fluxmem_graph.client.paging import every_match
-from fluxmem_graph.types import Memory, NewMemory
+from fluxmem_graph.client.paging import PAGE, every_match
+from fluxmem_graph.errors import FluxMemError
+from fluxmem_graph.ingest.values import metadata_tag
+from fluxmem_graph.operations.batches import batched
+from fluxmem_graph.operations.expiring import Expiring, Overdue
+from fluxmem_graph.telemetry import LOGGER
+from fluxmem_graph.types import Hit, Memory, NewMemory, Status
+
+SWEEP_MINUTES: Final = 5.0
+"""How often a sweeper looks for what is over, unless told."""
+
+Found = TypeVar("Found", Hit, Memory)
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda value, given: value == given,
@@ -45,14 +57,18 @@ class FluxMemStore(BaseStore):
 
     Text is taken for search from the fields that `index` names, else from the whole value. Reads of one batch
     see the store as it was before the batch. What was put with `index=False` is listed, never searched for.
-    What a guard quarantines is not given back until it is released.
+    What a guard quarantines is not given back until it is released. An item whose time is over is never given
+    back, and deleted when a read meets it or a sweep comes; until then the memory can still recall it.
     """
 
     supports_ttl = True
 
     def __init__(self, memory: FluxMem, *, ttl: TTLConfig | None = None) -> None:
         self._memory = memory
+        self._expiring = Expiring(memory.database, memory.namespace, memory.actor)
         self.ttl_config = ttl
+        self._stop = Event()
+        self._sweeping: Future[None] | None = None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do all reads, then all writes; of several writes to one key the last counts."""
@@ -75,82 +91,113 @@ class FluxMemStore(BaseStore):
             return self._paths(op)
         raise ValueError(f"unknown operation {type(op).__name__}")
 
+    def sweep_ttl(self) -> int:
+        """Delete all items whose time is over, and return how many."""
+        pages = batched(every_match(self._memory, {_level(0): ""}), PAGE)
+        return sum(len(page) - len(self._living(page)) for page in pages)
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweep in a thread, now and every so many minutes, until it is stopped; `ttl` says how many."""
+        if self._sweeping is None or self._sweeping.done():
+            configured = (self.ttl_config or {}).get("sweep_interval_minutes")
+            minutes = sweep_interval_minutes or configured or SWEEP_MINUTES
+            self._stop.clear()
+            self._sweeping = Future()
+            Thread(target=self._sweep, args=(self._sweeping, 60 * minutes), daemon=True).start()
+        return self._sweeping
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop the sweeper; tell whether it ended within `timeout` seconds (None: however many it takes)."""
+        self._stop.set()
+        return self._sweeping is None or not wait([self._sweeping], timeout).not_done
+
+    def _sweep(self, sweeping: Future[None], seconds: float) -> None:
+        while not self._stop.is_set():
+            try:
+                self.sweep_ttl()
+            except FluxMemError as error:
+                # A server that is down for a while ends no sweeper.
+                LOGGER.warning("sweep of namespace %s: %s", self._memory.namespace, error)
+            self._stop.wait(seconds)
+        sweeping.set_result(None)
+
     def _get(self, op: GetOp) -> Item | None:
         found = self._memory.find(op.key, _source(op.namespace))
-        if found is None or _expired(found.metadata):
+        if found is None or not self._living([found]):
             return None
         self._refresh([found], op.refresh_ttl)
-        return Item(**_fields(found, found.metadata))
+        return Item(**_fields(found))
 
     def _put(self, op: PutOp) -> None:
         source = _source(op.namespace)
-        former = self._memory.find(op.key, source)
+        former = self._memory.find(op.key, source, status=None)
+        held = former is not None and former.status in (Status.ACTIVE, Status.QUARANTINED)
         if op.value is None:
-            if former is not None:
+            if former is not None and held:
                 self._memory.delete(former.id)
             return
         now = datetime.now(UTC)
-        kept = former is not None and not _expired(former.metadata)
+        lives = former is not None and held and not _overdue(former)
         metadata = {
             "path": list(op.namespace),
             **{name: _joined(op.namespace[:depth]) for depth, name in _levels(op.namespace)},
             "value": op.value,
             **{f"value.{name}": given for name, given in op.value.items() if isinstance(given, str)},
-            "created_at": former.metadata["created_at"] if former is not None and kept else now,
+            "created_at": former.metadata["created_at"] if former is not None and lives else now,
             "updated_at": now,
             "indexed": op.index is not False,
+            **({} if op.ttl is None else {"ttl": op.ttl}),
         }
-        if op.ttl is not None:
-            metadata |= {"ttl": op.ttl, "expires_at": now + timedelta(minutes=op.ttl)}
         content = _text(op)
         if former is None:
-            stored = self._memory.add_many([NewMemory(content, op.key, source, metadata=metadata)])[0]
-            if stored.metadata == metadata:
+            former = self._memory.add_many([NewMemory(content, op.key, source, metadata=metadata)])[0]
+            if former.metadata == metadata:
                 return
-            # A deleted memory came back as it was.
-            former = stored
-        self._memory.update(former.id, content, metadata=metadata)
+            # Another one was faster.
+        self._memory.update(former.id, content, metadata=metadata, revive=True)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         where: dict[str, Any] = {_level(len(op.namespace_prefix)): _joined(op.namespace_prefix)}
         given = op.filter or {}
         where |= {f"value.{name}": value for name, value in given.items() if isinstance(value, str)}
         wanted = op.offset + op.limit
-        found: dict[str, SearchItem] = {}
+        found: dict[str, tuple[Hit | Memory, float | None]] = {}
         if op.query:
-            # More than wanted: expired items and other filters take some away.
-            for hit in self._memory.search(op.query, where=where, top_k=2 * wanted):
+            # More than wanted: items whose time is over and other filters take some away.
+            for hit in self._living(self._memory.search(op.query, where=where, top_k=2 * wanted)):
                 if hit.metadata["indexed"] and len(found) < wanted and _passes(hit.metadata, given):
-                    fields = _fields(hit, hit.metadata)
-                    found[hit.id] = SearchItem(**fields, score=hit.score)
-        if len(found) < wanted:
-            for memory in every_match(self._memory, where):
-                if len(found) == wanted:
-                    break
-                if memory.id not in found and _passes(memory.metadata, given):
-                    found[memory.id] = SearchItem(**_fields(memory, memory.metadata))
-        ids = list(found)[op.offset : wanted]
-        if op.refresh_ttl:
-            self._refresh([self._memory.get(id_) for id_ in ids], True)
-        return [found[id_] for id_ in ids]
+                    found[hit.id] = hit, hit.score
+        for page in batched(every_match(self._memory, where), PAGE):
+            if len(found) == wanted:
+                break
+            for memory in self._living(page):
+                if memory.id not in found and len(found) < wanted and _passes(memory.metadata, given):
+                    found[memory.id] = memory, None
+        asked = list(found.values())[op.offset :]
+        self._refresh([item for item, _ in asked], op.refresh_ttl)
+        return [SearchItem(**_fields(item), score=score) for item, score in asked]
 
     def _paths(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        paths = {
-            tuple(memory.metadata["path"])
-            for memory in every_match(self._memory, {_level(0): ""})
-            if not _expired(memory.metadata)
-        }
+        pages = batched(every_match(self._memory, {_level(0): ""}), PAGE)
+        paths = {tuple(memory.metadata["path"]) for page in pages for memory in self._living(page)}
         kept = {
             path for path in paths if all(_fits(path, condition) for condition in op.match_conditions or ())
         }
         cut = sorted({path[: op.max_depth] for path in kept})
         return cut[op.offset : op.offset + op.limit]
 
-    def _refresh(self, memories: Sequence[Memory], wished: bool) -> None:
-        for memory in memories:
-            if wished and (ttl := memory.metadata.get("ttl")) is not None:
-                until = {"expires_at": datetime.now(UTC) + timedelta(minutes=ttl)}
-                self._memory.update(memory.id, memory.content, metadata={**memory.metadata, **until})
+    def _living(self, found: Sequence[Found]) -> list[Found]:
+        """Return what lives still, and delete the rest."""
+        overdue = {item.id: since for item in found if (since := _overdue(item))}
+        if not overdue:
+            return list(found)
+        alive = self._expiring.expire(list(overdue.values()))
+        return [item for item in found if item.id not in overdue or item.id in alive]
+
+    def _refresh(self, found: Sequence[Hit | Memory], wished: bool) -> None:
+        ids = [item.id for item in found if item.metadata.get("ttl") is not None]
+        if wished and ids:
+            self._expiring.prolong(ids, datetime.now(UTC))
 
 
 def _joined(path: Sequence[str]) -> str:
@@ -177,24 +224,26 @@ def _text(op: PutOp) -> str:
     return "\n".join(text for text in texts if text.strip()) or json.dumps(op.value, default=str)
 
 
-def _fields(found: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(found: Hit | Memory) -> dict[str, Any]:
     return {
-        "namespace": tuple(metadata["path"]),
+        "namespace": tuple(found.metadata["path"]),
         "key": found.external_id,
-        "value": metadata["value"],
-        "created_at": metadata["created_at"],
-        "updated_at": metadata["updated_at"],
+        **{name: found.metadata[name] for name in ("value", "created_at", "updated_at")},
     }
 
 
-def _expired(metadata: Mapping[str, Any]) -> bool:
-    until = metadata.get("expires_at")
-    return until is not None and until <= datetime.now(UTC)
+def _overdue(found: Hit | Memory) -> Overdue | None:
+    """Return what is over unless it was used since it was put."""
+    minutes, put = found.metadata.get("ttl"), found.metadata["updated_at"]
+    now = datetime.now(UTC)
+    if minutes is None or (now - put).total_seconds() < 60 * minutes:
+        return None
+    return Overdue(found.id, metadata_tag("updated_at", put), now - timedelta(minutes=minutes))
 
 
 def _passes(metadata: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     value = metadata["value"]
-    return not _expired(metadata) and all(_compared(value.get(name), wish) for name, wish in given.items())
+    return all(_compared(value.get(name), wish) for name, wish in given.items())
 
 
 def _compared(value: Any, wish: Any) -> bool:

@@ -1,7 +1,7 @@
 """The memory over the Model Context Protocol: eight tools, three resources, one prompt.
 
 The server speaks at once; `open_memory` is called at the first request that needs the memory. What is stored
-is returned as data: fenced inside a context, else as JSON.
+is returned as data: fenced, or as JSON. What waits for a person's review, or was taken away, is not returned.
 """
 
 import hmac
@@ -19,6 +19,7 @@ from pydantic import AnyHttpUrl, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from fluxmem_graph.errors import FluxMemError
+from fluxmem_graph.types import Layer, Skill, Status
 
 if TYPE_CHECKING:
     from fluxmem_graph.client import FluxMem
@@ -156,23 +157,41 @@ class Tools:
     def explain(self, memory_id: MemoryId) -> dict[str, Any]:
         """Return a memory with its origin and its links, each with the feedback behind it."""
         found = self.memory.get(memory_id)
+        if found.status not in (Status.ACTIVE, Status.LOCAL):
+            raise ToolError(f"memory {memory_id} is {found.status}: agents don't get it")
         return {
             "memory": to_jsonable_python(found),
             "links": to_jsonable_python(self.memory.explain(memory_id)),
         }
 
     def list_skills(self) -> dict[str, Any]:
-        """List procedures made of past runs, best first, with when to use each."""
-        kept = ("skill_id", "name", "when_to_use", "review", "version", "pems")
-        return {"skills": [{name: getattr(skill, name) for name in kept} for skill in self.memory.skills()]}
+        """List procedures made of past runs that a person approved, best first, with when to use each."""
+        kept = ("skill_id", "name", "when_to_use", "version", "pems")
+        used = [self._in_use(skill) for skill in self.memory.skills()]
+        return {"skills": [{name: getattr(skill, name) for name in kept} for skill in used if skill]}
 
     def show_skill(
         self, skill_id: Annotated[str, Field(description="A skill's id, from `list_skills`.")]
     ) -> str:
-        """Return a skill's steps, slots and pitfalls as Markdown."""
+        """Return an approved skill's steps, slots and pitfalls as Markdown, fenced as data."""
         from fluxmem_graph.operations.skill_files import to_markdown
+        from fluxmem_graph.retrieval.context import NOTE, TAGS
+        from fluxmem_graph.retrieval.fencing import fenced
 
-        return to_markdown(self.memory.skill(skill_id))
+        skill = self._in_use(self.memory.skill(skill_id))
+        if skill is None:
+            raise ToolError(
+                f"skill {skill_id} has no approved version; `list_skills` has those that have one"
+            )
+        return "\n".join(
+            [fenced("note", NOTE), fenced(TAGS[Layer.PROCEDURAL], to_markdown(skill), id=skill.id)]
+        )
+
+    def _in_use(self, skill: Skill) -> Skill | None:
+        """Return the version that agents get; the latest may still wait for review."""
+        if skill.status is Status.CANDIDATE:
+            skill = self.memory.skill(skill.skill_id)
+        return skill if skill.status is Status.ACTIVE else None
 
     def stats(self) -> dict[str, Any]:
         """How many memories, nodes and links there are."""
@@ -226,7 +245,7 @@ def make_server(tools: Tools, *, token: str | None = None) -> Server:
             server.add_tool(tool, annotations=annotations)
     for uri, read in (("stats", tools.stats), ("skills", tools.list_skills)):
         server.resource(f"fluxmem://{uri}", mime_type="application/json")(read)
-    server.resource("fluxmem://skills/{skill_id}", mime_type="text/markdown")(tools.show_skill)
+    server.resource("fluxmem://skills/{skill_id}", mime_type="text/plain")(tools.show_skill)
     server.prompt("use_memory", description="When to call which tool of the memory.")(lambda: GUIDE)
     return server
 

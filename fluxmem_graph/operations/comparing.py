@@ -9,7 +9,7 @@ from fluxmem_graph.operations.lines import Line, encode
 # Clocks tell when, not what; vectors follow from the texts.
 _CLOCKS = {
     *("recorded_from", "recorded_to", "valid_from", "gaps", "started_at", "ended_at", "updated_at"),
-    *("created_at", "at", "undone_at"),
+    *("created_at", "at", "undone_at", "refreshed_at"),
 }
 _VECTORS = {"embedding", "trajectory_embedding", "embedding_model"}
 # What an undo would bring back: an erasure takes it away where a text was redacted, and says so there.

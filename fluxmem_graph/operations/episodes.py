@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.graph.database import Call, Database, Row, vectors
 from fluxmem_graph.ingest.values import check_text, decode_metadata
+from fluxmem_graph.operations import guards
 from fluxmem_graph.operations.embedded import embed_episodes
+from fluxmem_graph.operations.guards import Guard
 from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import check_success, episode_row, new_id, step_row, told
 from fluxmem_graph.protocols import Embedder
@@ -23,6 +25,7 @@ class Episodes:
     embedder: Embedder
     namespace: str
     actor: str
+    guard: Guard = field(default_factory=Guard)
 
     def start(self, task: str, *, metadata: Mapping[str, Any] | None = None) -> str:
         """Open an episode and return its id. Raises InvalidInput."""
@@ -63,11 +66,16 @@ class Episodes:
 
         Raises InvalidInput, NotFound, or Conflict for an episode that is not running.
         """
-        name, arguments = self.ending(episode_id, success, outcome)
-        self._require(self.database.run(name, **arguments), episode_id)
+        calls = self.ending(episode_id, success, outcome)
+        shared = {"namespace": self.namespace, "actor": self.actor}
+        ended = self.database.together([(name, {**shared, **arguments}) for name, arguments in calls])
+        self._require(ended[0] if ended else [], episode_id)
 
-    def ending(self, episode_id: str, success: float | None = None, outcome: str | None = None) -> Call:
-        """Return the call that closes an episode, to go with others. Raises InvalidInput or NotFound."""
+    def ending(self, episode_id: str, success: float | None = None, outcome: str | None = None) -> list[Call]:
+        """Return the calls that close an episode and look at what is told of it, to go with others.
+
+        Raises InvalidInput or NotFound.
+        """
         check_success(success)
         episode = self.read(episode_id)
         reminding, trajectory = embed_episodes(self.embedder, [episode])
@@ -77,17 +85,18 @@ class Episodes:
             "outcome": outcome,
             "content": told(replace(episode, success=success, outcome=outcome)),
         }
-        return "fluxmem.endEpisode", {
-            "namespace": self.namespace,
+        operation_id = new_id()
+        arguments = {
             "episodeId": episode_id,
             "embedding": vectors(reminding)[0],
             "trajectoryEmbedding": vectors(trajectory)[0],
             "embeddingModel": self.embedder.name,
-            "operationId": new_id(),
-            "actor": self.actor,
+            "operationId": operation_id,
             "after": json.dumps(given, ensure_ascii=False),
             **given,
         }
+        looked_at = guards.told(operation_id, str(given["content"]))
+        return [("fluxmem.endEpisode", arguments), *self.guard.calls(looked_at)]
 
     def read(self, episode_id: str) -> NewEpisode:
         """Return an episode with its steps in order. Raises NotFound."""

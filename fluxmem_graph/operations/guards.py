@@ -37,6 +37,12 @@ def written(operation_id: str, text: str) -> dict[str, Any]:
     }
 
 
+def told(operation_id: str, text: str) -> list[dict[str, Any]]:
+    """Return the same of what is told of a run, which claims nothing; none if no rule objects to it."""
+    item = written(operation_id, text)
+    return [item | {"claim": None, "values": []}] if item["why"] else []
+
+
 def verifying(key: str, text: str) -> dict[str, Any]:
     """Return what marks the memory of a key as verified."""
     item = {**written(new_id(), text), "key": key}

@@ -11,7 +11,7 @@ from fluxmem_graph.graph.database import Call, Database, vectors
 from fluxmem_graph.ingest import Item
 from fluxmem_graph.operations.batches import batched
 from fluxmem_graph.operations.embedded import embed_episodes, embed_memories
-from fluxmem_graph.operations.guards import Guard, written
+from fluxmem_graph.operations.guards import Guard, told, written
 from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import cleaned, episode_row, memory_row, new_id
 from fluxmem_graph.protocols import Embedder
@@ -145,11 +145,11 @@ class Ingest:
     def _look_at(self, batch: _Batch) -> None:
         if not self.guard.settings.enabled:
             return
-        looked_at = [written(row["operation_id"], row["content"]) for row in batch.rows]
-        # Of a run only its text is looked at: it claims nothing.
-        batch.looked_at = (
-            looked_at if batch.of_facts else [item | {"claim": None} for item in looked_at if item["why"]]
-        )
+        texts = [(row["operation_id"], row["content"]) for row in batch.rows]
+        if batch.of_facts:
+            batch.looked_at = [written(*text) for text in texts]
+        else:
+            batch.looked_at = [item for text in texts for item in told(*text)]
 
     def _embed(self, batch: _Batch) -> None:
         if not batch.rows:

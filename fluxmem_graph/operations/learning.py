@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.graph.database import Call, Database, Row
 from fluxmem_graph.ingest.values import content_hash, decode_metadata
+from fluxmem_graph.operations.guards import Guard, written
 from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import caption, new_id
 from fluxmem_graph.types import Hit, Layer, Outcome, Signals, Status
@@ -37,6 +38,7 @@ class Learning:
     database: Database
     namespace: str
     actor: str
+    guard: Guard = field(default_factory=Guard)
 
     def running(self, episode_id: str) -> Running:
         """Return where an episode stands. Raises NotFound, or Conflict when it has ended."""
@@ -62,14 +64,21 @@ class Learning:
         return self.database.run("fluxmem.internal.neighbours", namespace=self.namespace, id=memory_id)
 
     def write(self, episode_id: str, calls: Sequence[Call]) -> None:
-        """Run the calls below in one transaction.
+        """Run the calls below in one transaction; a guard looks at rewritings.
 
         Raises NotFound for a memory of another namespace, or Conflict when the episode has moved on.
         """
         run_id = new_id()
-        shared = {"namespace": self.namespace, "episodeId": episode_id, "actor": self.actor, "runId": run_id}
-        prepared = [(name, {**shared, "operationId": new_id(), **arguments}) for name, arguments in calls]
-        if self.database.together(prepared):
+        shared = {"namespace": self.namespace, "actor": self.actor, "runId": run_id}
+        own = {**shared, "episodeId": episode_id}
+        prepared = [(name, {**own, "operationId": new_id(), **arguments}) for name, arguments in calls]
+        looked_at = [
+            written(arguments["operationId"], arguments["rewriting"]["content"])
+            for name, arguments in prepared
+            if name == "fluxmem.reshape"
+        ]
+        guarding = [(name, {**shared, **arguments}) for name, arguments in self.guard.calls(looked_at)]
+        if self.database.together([*prepared, *guarding]):
             return
         wanted = {item for _, arguments in calls for item in _ids(arguments)}
         found = self.database.run("fluxmem.read", namespace=self.namespace, ids=sorted(wanted))

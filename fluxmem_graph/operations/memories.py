@@ -76,12 +76,12 @@ class Memories:
             raise self._missing(memory_id)
         return found[0]
 
-    def find(self, external_id: str, source: str | None) -> Memory | None:
-        """Return the active memory that was stored under an external id of a source, if there is one."""
+    def find(self, external_id: str, source: str | None, status: Status | None) -> Memory | None:
+        """Return the memory stored under an external id of a source, if it has this status (None: any)."""
         key = memory_key(source_text(source), optional_text(external_id, "external_id"), "")
         known = self.database.run("fluxmem.internal.known", namespace=self.namespace, keys=[key])
         found = self.read([row["id"] for row in known])
-        return next((memory for memory in found if memory.status is Status.ACTIVE), None)
+        return next((memory for memory in found if status in (None, memory.status)), None)
 
     def match(
         self, where: Mapping[str, Any], *, layer: Layer | None, status: Status, after_id: str, top: int
@@ -99,10 +99,17 @@ class Memories:
         return [to_memory(self.namespace, row) for row in rows]
 
     def update(
-        self, memory_id: str, content: str, *, metadata: Mapping[str, Any] | None = None, reason: str = ""
+        self,
+        memory_id: str,
+        content: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        revive: bool = False,
+        reason: str = "",
     ) -> Memory:
         """Replace a fact's content; the former version stays in the graph.
 
+        With `revive` a quarantined or deleted one becomes active with the new text, never with the former.
         Raises NotFound, InvalidInput, or Conflict: another layer or status, or a text stored already.
         """
         former = self.get(memory_id)
@@ -110,11 +117,20 @@ class Memories:
             raise Conflict(f"memory {memory_id} is {former.layer}; only facts can be edited")
         call = self.updating(former, clean_text(content), metadata=metadata, reason=reason)
         operation_id = call[1]["change"]["operation_id"]
-        if not self._together([call, *self.guard.calls([written(operation_id, call[1]["content"])])]):
+        first = self._reviving(former, reason) if revive else []
+        if not self._together([*first, call, *self.guard.calls([written(operation_id, call[1]["content"])])]):
             raise Conflict(
                 f"memory {memory_id} is {self.get(memory_id).status}; only retrievable memories can be edited"
             )
         return self.get(memory_id)
+
+    def _reviving(self, former: Memory, reason: str) -> list[Call]:
+        if former.status is Status.QUARANTINED:
+            return [("fluxmem.release", {"id": former.id, "operationId": new_id(), "reason": reason})]
+        if former.status is Status.DELETED:
+            row = {"key": former.key, "content": former.content, "operation_id": new_id()}
+            return [("fluxmem.create", {"memories": [row], "reason": reason})]
+        return []
 
     def updating(
         self, former: Memory, text: str, *, metadata: Mapping[str, Any] | None = None, reason: str

@@ -58,6 +58,21 @@ final class Values {{
 }}
 """
 
+_IMPORTS = """\
+import java.time.ZonedDateTime;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.neo4j.graphdb.Result;
+import org.neo4j.graphdb.Transaction;
+import org.neo4j.procedure.Context;
+import org.neo4j.procedure.Description;
+import org.neo4j.procedure.Mode;
+import org.neo4j.procedure.Name;
+import org.neo4j.procedure.Procedure;
+"""
+
 
 def generate_sources(procedures: Iterable[Statement]) -> dict[str, str]:
     """Return Java sources by file name: one per procedure, and `Values.java`, which they share.
@@ -97,19 +112,7 @@ def _class_source(procedure: Statement) -> str:
     return f"""\
 package {PACKAGE};
 
-import java.time.ZonedDateTime;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.stream.Stream;
-import org.neo4j.graphdb.Result;
-import org.neo4j.graphdb.Transaction;
-import org.neo4j.procedure.Context;
-import org.neo4j.procedure.Description;
-import org.neo4j.procedure.Mode;
-import org.neo4j.procedure.Name;
-import org.neo4j.procedure.Procedure;
-
+{_IMPORTS}
 @SuppressWarnings({{"unchecked", "unused"}})
 public class {_class_name(procedure)} {{
     private static final String BODY = String.join("\\n",

@@ -128,7 +128,7 @@ class Streams:
         calls: list[Call] = []
         episode_id = position.episode_id
         if closed is not None:
-            calls.append(self.episodes.ending(closed))
+            calls += self.episodes.ending(closed)
         calls.append(("fluxmem.create", {"memories": [fact], "reason": "observed"}))
         looked_at = written(fact["operation_id"], message.content)
         calls += self.guard.calls([looked_at])

@@ -125,6 +125,18 @@ def test_train_makes_a_checkpoint_a_curve_and_a_plot(offline: Fluxmem, data: Pat
     assert str(tmp_path) not in file.read_text()
 
 
+def test_train_writes_a_curve_per_seed_for_tensorboard(offline: Fluxmem, data: Path, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder = tmp_path / "runs"
+    trained(offline, data, tmp_path, "--tensorboard", folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["seed-0", "seed-1"]
+    events = EventAccumulator(str(folder / "seed-0"))
+    events.Reload()
+    assert {"recall", "share/create"} <= set(events.Tags()["scalars"])
+    assert [event.step for event in events.Scalars("recall")] == [0, 1, 2, 3]
+
+
 def test_eval_refuses_the_data_that_a_checkpoint_was_trained_on(
     offline: Fluxmem, data: Path, tmp_path: Path
 ) -> None:

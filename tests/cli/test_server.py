@@ -1,11 +1,13 @@
 """Commands about the server: an own one, and the embedded one."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from fluxmem_graph.settings import Settings
+from fluxmem_graph.statements import cypher_folder
 from tests.cli.conftest import Fluxmem
 
 
@@ -37,6 +39,10 @@ def test_the_password_is_printed_only_when_asked_for(fluxmem: Fluxmem, server_se
     assert "/browser/" in shown.out
     for part in ("fluxmem.grass", "cypher/browser", ":param namespace", "Paste in editor"):
         assert part in shown.out
+    # All that an installed package holds: its handbook stays in the checkout.
+    assert "docs/" not in shown.out
+    for query in (cypher_folder() / "browser").glob("*.cypher"):
+        assert re.search(rf"^\s*{query.name}\s+[A-Z].*\.$", shown.out, re.MULTILINE), query.name
     assert password not in shown.out + shown.err
     assert fluxmem("browser", "--show-password", "--json").json["password"] == password
 

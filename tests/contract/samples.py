@@ -46,6 +46,7 @@ def by_hand(tenant: str) -> dict[str, dict[str, Any]]:
             "sources": [f"{tenant}-ended-1"],
         },
         "fluxmem.reviewSkill": {"id": f"{tenant}-skill", "verdict": "approve"},
+        "fluxmem.internal.expire": {"items": [{"id": memory_id(tenant, 1), "tag": "topic=s:tea"}]},
         "fluxmem.internal.skillOf": {"id": f"{tenant}-skill"},
         "fluxmem.internal.runs": {"ids": [f"{tenant}-ended-1"]},
         "fluxmem.internal.release": {"owner": f"{tenant}-owner"},

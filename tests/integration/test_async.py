@@ -251,3 +251,24 @@ async def test_it_connects_and_closes_without_holding_up_the_loop(memory: FluxMe
         assert other.namespace == memory.namespace
     assert memory.get(added.id).content == "said in a loop"
     assert memory.log()[0].actor == "loop"
+
+
+async def test_a_connection_that_nobody_waits_for_any_more_is_closed(memory: FluxMem) -> None:
+    def connections() -> int:
+        found = memory.database.call("CALL dbms.listConnections() YIELD userAgent RETURN userAgent")
+        return sum(row["userAgent"].startswith("fluxmem") for row in found)
+
+    before = connections()
+    for seconds in (0.0, 0.05, 2.0):
+        connecting = asyncio.create_task(AsyncFluxMem.connect(memory.settings))
+        await asyncio.sleep(0)
+        # A loop that is held up: the connection is made meanwhile, and nobody has been told of it yet.
+        time.sleep(seconds)
+        connecting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await connecting
+    for _ in range(100):
+        if connections() <= before:
+            break
+        await asyncio.sleep(0.1)
+    assert connections() <= before

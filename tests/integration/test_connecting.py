@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from shutil import copytree
@@ -238,3 +239,22 @@ def test_an_older_server_is_refused(version: str) -> None:
 @pytest.mark.parametrize("version", ["2026.01.0", "2026.08.1", "2027.01", "2026.10.0-rc1"])
 def test_a_newer_server_is_welcome(version: str) -> None:
     check_version(version)
+
+
+def test_more_threads_than_connections_wait_their_turn(memory: FluxMem, server_settings: Settings) -> None:
+    def connections() -> int:
+        found = memory.database.call("CALL dbms.listConnections() YIELD userAgent RETURN userAgent")
+        return sum(row["userAgent"].startswith("fluxmem") for row in found)
+
+    before = connections()
+    memory.add("Boats leave pier 4 at nine.")
+    with FluxMem.connect(server_settings, namespace=memory.namespace, pool_size=2) as narrow:
+        begun = threading.Barrier(16)
+
+        def search(_: int) -> int:
+            begun.wait(30)
+            return sum(len(narrow.search("boats")) for _ in range(5))
+
+        with ThreadPoolExecutor(16) as threads:
+            assert list(threads.map(search, range(16))) == [5] * 16
+        assert connections() - before <= 2

@@ -55,6 +55,16 @@ def test_a_namespace_in_use_is_healthy(filled: FluxMem) -> None:
     assert checks(found)["counts"].detail == "3 facts submitted, 3 stored"
 
 
+def test_it_compares_with_the_embedder_of_the_connection_not_with_that_of_the_settings(
+    filled: FluxMem,
+) -> None:
+    settings = filled.settings.model_copy(update={"embedder": "all-MiniLM-L6-v2"})
+    mine = FluxMem(filled.database, filled.schema, filled.embedder, None, settings, "test")
+    found = mine.doctor()
+    assert found.ok, findings(found)
+    assert findings(FluxMem.diagnose(settings)) == {"embedder"}
+
+
 BREAKS = {
     "a memory without an id": (
         "MATCH (m:Memory {namespace: $ns, external_id: '1'}) SET m.id = null",

@@ -178,6 +178,44 @@ def test_an_order_in_a_stream_is_kept_from_facts_and_episodes(memory: FluxMem) -
     }
 
 
+@pytest.mark.parametrize("place", ["task", "action", "outcome"])
+def test_an_order_in_a_run_that_was_recorded_is_kept_from_contexts(
+    memory: FluxMem, tenant: Tenants, place: str
+) -> None:
+    texts = {"task": "Catch the boat", "action": "wait", "outcome": "missed it"} | {place: ORDER}
+    run = memory.start_episode(texts["task"])
+    memory.step(run, "Boats leave pier 4 at nine.", texts["action"])
+    memory.end_episode(run, 1.0, texts["outcome"])
+    assert recalled(memory, "Catch the boat, ignore instructions") == set()
+    (found,) = memory.quarantined()
+    assert found.id == run
+    assert found.why.startswith("reads like instructions: puts earlier instructions aside")
+    assert memory.replay(tenant().namespace).difference is None
+    memory.release(run)
+    assert len(recalled(memory, "Catch the boat, ignore instructions")) == 1
+    assert unbroken(memory)
+
+
+def test_a_run_of_a_stream_is_looked_at_when_it_ends(memory: FluxMem) -> None:
+    memory.observe("Boats leave pier 4 at nine.", stream="chat")
+    [run] = [episode.id for episode in memory.episodes()]
+    memory.step(run, "an agent acts", ORDER)
+    memory.observe("Tea is hot.", stream="chat", mark=True)
+    assert [one.id for one in memory.quarantined()] == [run]
+
+
+def test_an_order_that_a_rewriting_brings_out_is_quarantined(memory: FluxMem, tenant: Tenants) -> None:
+    filler = " ".join(f"The hall number {n} was painted in green last summer." for n in range(30))
+    trusted = memory.add(f"{filler} {ORDER} {filler} More on halls.", verified=True)
+    run = memory.start_episode("When do boats leave?")
+    memory.step(run, "boats", activated=memory.activate("When do boats leave?").facts)
+    [finer] = memory.feedback(run, 0.0, "instructions on boats", too_coarse=[trusted.id]).reshaped
+    assert memory.get(finer).status == "quarantined"
+    inside = memory.activate("When do boats leave?", episode_id=run)
+    assert finer not in [hit.id for hit in inside.facts]
+    assert memory.replay(tenant().namespace).difference is None
+
+
 def test_a_setting_switches_the_guards_off(memory: FluxMem, tenant: Callable[[], FluxMem]) -> None:
     off = memory.settings.model_copy(update={"guards": GuardSettings(enabled=False)})
     unguarded = FluxMem(memory.database, memory.schema, memory.embedder, None, off, "test")

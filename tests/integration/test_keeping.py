@@ -1,16 +1,18 @@
 """Backup, restore and another embedder, on a server of their own."""
 
+import asyncio
 import signal
 import stat
 import subprocess
 import sys
 import tarfile
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from fluxmem_graph import FluxMem, NewEpisode, NewMemory, NewStep, Settings
+from fluxmem_graph import AsyncFluxMem, FluxMem, NewEpisode, NewMemory, NewStep, Settings
 from fluxmem_graph.embedding import HashingEmbedder
 from fluxmem_graph.errors import ConfigurationError, Conflict, EmbedderMismatch, ServerError
 from fluxmem_graph.operations.reembedding import PAGE
@@ -194,3 +196,33 @@ def test_while_vectors_are_exchanged_words_and_links_answer_and_say_so(filled: S
         assert memory.activate("boat 7 leaves pier").signals["dense"] == "hashing-384"
         assert all(row["length"] == 384 and row["beside"] == 0 for row in lengths(memory))
         assert memory.doctor().ok
+
+
+def test_a_cancelled_change_of_the_embedder_stops_and_goes_on_when_it_is_run_again(filled: Settings) -> None:
+    class Waiting(Counting):
+        begun, go = threading.Event(), threading.Event()
+
+        def embed(self, texts: Sequence[str]) -> FloatMatrix:
+            self.begun.set()
+            self.go.wait(60)
+            return super().embed(texts)
+
+    waiting = Waiting(64)
+
+    async def cancel() -> None:
+        changing = asyncio.create_task(AsyncFluxMem.reembed(filled, embedder=waiting))
+        await asyncio.to_thread(waiting.begun.wait)
+        changing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await changing
+
+    asyncio.run(cancel())
+    workers = [thread for thread in threading.enumerate() if thread.name.startswith("fluxmem")]
+    waiting.go.set()
+    for worker in workers:
+        worker.join(60)
+    assert waiting.texts == PAGE
+    with FluxMem.connect(filled) as memory:
+        assert memory.activate("boat 7 leaves pier").signals["dense"] == "hashing-384"
+        assert memory.doctor().ok
+    assert FluxMem.reembed(filled, embedder=HashingEmbedder(64)).model == "hashing-64"

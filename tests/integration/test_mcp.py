@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import anyio
 import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
@@ -20,6 +20,7 @@ from fluxmem_graph import FluxMem, Settings
 from fluxmem_graph.errors import FluxMemError, Unavailable
 from fluxmem_graph.integrations.mcp_server import GUIDE, Tools, make_server
 from tests.integration.test_readme import blocks, environment
+from tests.integration.test_skills import NEWER, RUNS
 
 T = TypeVar("T")
 TOOLS = {
@@ -181,7 +182,7 @@ def test_skills_are_listed_shown_and_readable_as_resources(in_process: Any, memo
     async def work(client: Client) -> None:
         [skill] = (await data_of(client, "list_skills"))["skills"]
         shown = await text_of(client, "show_skill", skill_id=skill["skill_id"])
-        assert "pay_back" in shown
+        assert re.search(r'^<skill id="\S+">---\n(.|\n)*pay_back(.|\n)*</skill>$', shown, re.MULTILINE)
         for uri, expected in (
             ("skills", skill["name"]),
             (f"skills/{skill['skill_id']}", shown),
@@ -191,6 +192,40 @@ def test_skills_are_listed_shown_and_readable_as_resources(in_process: Any, memo
             assert expected in str(getattr(content, "text", ""))
 
     over(in_process, work)
+
+
+def test_a_skill_that_nobody_approved_or_that_was_retired_is_given_to_no_agent(
+    in_process: Any, memory: FluxMem
+) -> None:
+    memory.ingest(RUNS)
+    memory.consolidate(apply=True)
+    skills = memory.skills()
+    refund = next(skill for skill in skills if "pay" in skill.content)
+
+    async def refused(client: Client) -> None:
+        assert await data_of(client, "list_skills") == {"skills": []}
+        for skill in skills:
+            for id_ in (skill.skill_id, skill.id):
+                said = await error_of(client, "show_skill", skill_id=id_)
+                assert "no approved version" in said and skill.steps[0] not in said
+            with pytest.raises(MCPError, match="no approved version"):
+                await client.read_resource(f"fluxmem://skills/{skill.skill_id}")
+            assert "agents don't get it" in await error_of(client, "explain", memory_id=skill.id)
+
+    over(in_process, refused)
+    memory.approve_skill(refund.skill_id)
+    memory.ingest(NEWER)
+    memory.consolidate(apply=True)
+    assert memory.skill_versions(refund.skill_id)[0].status == "candidate"
+
+    async def approved(client: Client) -> None:
+        [listed] = (await data_of(client, "list_skills"))["skills"]
+        assert (listed["skill_id"], listed["version"]) == (refund.skill_id, 1)
+        assert f'id="{refund.id}"' in await text_of(client, "show_skill", skill_id=refund.skill_id)
+
+    over(in_process, approved)
+    memory.retire_skill(refund.skill_id)
+    over(in_process, refused)
 
 
 def test_failures_are_one_line_that_says_what_to_do(in_process: Any, memory: FluxMem) -> None:

@@ -181,6 +181,22 @@ def test_each_hit_explains_itself(memory: FluxMem) -> None:
     assert memory.activate("polonium").signals["verified"] == "off: no LLM"
 
 
+def test_a_name_with_more_than_200_mentions_passes_nothing_on(memory: FluxMem) -> None:
+    def passed_on() -> set[bool]:
+        called = memory.database.call(
+            "CALL fluxmem.activate($ns, $text) YIELD path RETURN path", ns=memory.namespace, text=question
+        )
+        paths = ([hit.path for hit in memory.search(question)], [row["path"] for row in called])
+        return {any("→ Marie Curie" in step for path in found for step in path) for found in paths}
+
+    question = "Who wrote about polonium?"
+    memory.add_many([NewMemory(f"Letter {n} is from Marie Curie.") for n in range(199)])
+    memory.add("It was Marie Curie who wrote about polonium.")
+    assert passed_on() == {True}
+    memory.add("Letter 199 is from Marie Curie.")
+    assert passed_on() == {False}
+
+
 def test_erasing_takes_everything_of_the_namespace_and_nothing_else(tenant: Tenants) -> None:
     erased, kept = tenant(), tenant()
     for memory in (erased, kept):

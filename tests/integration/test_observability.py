@@ -3,6 +3,8 @@
 import logging
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from fluxmem_graph import FluxMem, Settings
 from fluxmem_graph.errors import Unavailable
@@ -25,6 +27,25 @@ def test_statements_are_logged_without_contents(memory: FluxMem, caplog: pytest.
     assert lines["fluxmem.candidates"]["db.response.returned_rows"] == 1
     assert lines["fluxmem.candidates"]["seconds"] > 0
     assert "heron" not in str(lines)
+
+
+def test_each_statement_is_a_span_within_that_of_the_application(
+    memory: FluxMem, spans: InMemorySpanExporter
+) -> None:
+    with trace.get_tracer("application").start_as_current_span("request"):
+        memory.add(SECRET)
+        memory.search(SECRET)
+    found = {span.name: span for span in spans.get_finished_spans()}
+    assert found["fluxmem.together"].attributes == {
+        "db.system.name": "neo4j",
+        "fluxmem.statements": "fluxmem.create fluxmem.internal.guard",
+    }
+    assert found["fluxmem.candidates"].attributes == {
+        "db.system.name": "neo4j",
+        "db.response.returned_rows": 1,
+    }
+    assert {span.context.trace_id for span in found.values()} == {found["request"].context.trace_id}
+    assert "heron" not in "".join(span.to_json() for span in found.values())
 
 
 def test_a_connection_counts_what_its_models_do(server_settings: Settings) -> None:

@@ -1,5 +1,6 @@
 """The wheel holds all that the commands need."""
 
+import json
 import os
 import subprocess
 import sys
@@ -57,6 +58,20 @@ def test_the_packages_come_from_the_wheel(installed: Path) -> None:
 
 def test_version_prints_the_version(installed: Path) -> None:
     assert fluxmem_graph.__version__ in run(installed / "fluxmem", "--version")
+
+
+def test_the_learned_policy_that_comes_with_it_is_loaded(installed: Path, tmp_path: Path) -> None:
+    code = "from importlib.resources import files; print(files('fluxmem_graph.policies') / 'default.json')"
+    assert Path(run(installed / "python", "-c", code).strip()).is_relative_to(installed.parent)
+    shown = json.loads(run(installed / "fluxmem", "policy", "show", "--json", HOME=str(tmp_path)))
+    assert (shown["seeds"], shown["embedder"]) == ("0 1 2 3 4", "all-MiniLM-L6-v2")
+
+
+def test_what_is_for_browser_lies_in_it(installed: Path) -> None:
+    code = "from fluxmem_cli import server; print(server.browser_file(''), *server.browser_queries())"
+    folder, *queries = run(installed / "python", "-c", code).split()
+    assert Path(folder).is_relative_to(installed.parent) and "why.cypher" in queries
+    assert (Path(folder) / "fluxmem.grass").is_file()
 
 
 def test_a_search_finds_what_was_added(

@@ -5,15 +5,14 @@ import json
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from opentelemetry import metrics, trace
+from opentelemetry import metrics
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import BaseModel
 
@@ -33,20 +32,11 @@ class Answer(BaseModel):
 
 
 @pytest.fixture(scope="module")
-def sdk() -> tuple[InMemorySpanExporter, InMemoryMetricReader]:
-    """The user's SDK, set up once for the process as an application does."""
-    exporter, reader = InMemorySpanExporter(), InMemoryMetricReader()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    trace.set_tracer_provider(provider)
+def reader() -> InMemoryMetricReader:
+    """Metrics of the user's SDK, set up once for the process as an application does."""
+    reader = InMemoryMetricReader()
     metrics.set_meter_provider(MeterProvider([reader]))
-    return exporter, reader
-
-
-@pytest.fixture
-def spans(sdk: tuple[InMemorySpanExporter, InMemoryMetricReader]) -> Iterator[InMemorySpanExporter]:
-    sdk[0].clear()
-    yield sdk[0]
+    return reader
 
 
 def totals(reader: InMemoryMetricReader) -> dict[str, float]:
@@ -67,25 +57,25 @@ def attributes(span: ReadableSpan) -> dict[str, Any]:
 
 
 def test_an_embedding_is_a_span_and_counted(
-    spans: InMemorySpanExporter, sdk: tuple[InMemorySpanExporter, InMemoryMetricReader]
+    spans: InMemorySpanExporter, reader: InMemoryMetricReader
 ) -> None:
-    before = totals(sdk[1])
+    before = totals(reader)
     embedder = MeteredEmbedder(HashingEmbedder(8))
     assert embedder.embed([SECRET, "tea"]).shape == (2, 8)
     assert embedder.usage == {"calls": 1, "texts": 2, "tokens": 6}
     (span,) = spans.get_finished_spans()
     assert span.name == "fluxmem.embed"
     assert attributes(span) == {"fluxmem.model": "hashing-8", "fluxmem.texts": 2}
-    after = totals(sdk[1])
+    after = totals(reader)
     assert after["fluxmem.embedder.tokens"] - before.get("fluxmem.embedder.tokens", 0) == 6
     assert after["fluxmem.duration"] > before.get("fluxmem.duration", 0)
     assert SECRET not in span.to_json()
 
 
 def test_a_question_is_a_span_and_counted_also_when_it_fails(
-    spans: InMemorySpanExporter, sdk: tuple[InMemorySpanExporter, InMemoryMetricReader]
+    spans: InMemorySpanExporter, reader: InMemoryMetricReader
 ) -> None:
-    before = totals(sdk[1]).get("fluxmem.llm.calls", 0)
+    before = totals(reader).get("fluxmem.llm.calls", 0)
     llm = MeteredLLM(ScriptedLLM([Answer(value=3), LLMError(SECRET)]))
     assert llm.ask("system", SECRET, Answer).value == 3
     with pytest.raises(LLMError):
@@ -94,7 +84,7 @@ def test_a_question_is_a_span_and_counted_also_when_it_fails(
     assert attributes(good) == {"fluxmem.model": "scripted", "fluxmem.schema": "Answer"}
     assert attributes(failed)["error.type"] == "LLMError"
     assert not failed.status.is_ok
-    assert totals(sdk[1])["fluxmem.llm.calls"] - before == 2
+    assert totals(reader)["fluxmem.llm.calls"] - before == 2
     assert not any(SECRET in span.to_json() for span in spans.get_finished_spans())
 
 
