@@ -1,6 +1,7 @@
 """Activation, search, feedback and ingest as memory grows, in one namespace and in a thousand.
 
-    python benchmarks/scale.py [--sizes 10000,100000,300000] [--rounds 100] [--json FILE] [--plot FILE]
+    python benchmarks/scale.py [--sizes 10000,100000,300000] [--shapes one,hub,thousand] [--rounds 100]
+        [--json FILE] [--plot FILE]
 
 Vectors are those of made-up turns from the real model, with noise (corpus.py). `hub` is the same memory with
 one name in every turn, so that an entity has as many mentions as there are memories. The server is one of its
@@ -161,6 +162,7 @@ def main() -> None:
     """Measure every shape at every size and print one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--sizes", default="10000,100000,300000")
+    parser.add_argument("--shapes", default=",".join(shape.name for shape in SHAPES))
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
@@ -170,7 +172,8 @@ def main() -> None:
     with own_server("scale", server_heap_mb=4096, server_page_cache_mb=4096) as settings:
         embedder = PerturbedEmbedder(load_embedder(settings), bases, options.seed)
         with FluxMem.connect(settings, embedder=embedder) as base:
-            points = [point for shape in SHAPES for point in measure(shape, base, bases, options)]
+            shapes = [shape for shape in SHAPES if shape.name in options.shapes.split(",")]
+            points = [point for shape in shapes for point in measure(shape, base, bases, options)]
     result = {
         "points": points,
         "largest / smallest": ratios(points),
