@@ -91,10 +91,10 @@ class Failure:
 
 @dataclass(slots=True)
 class IngestReport:
-    """What an ingest did; `created + unchanged + skipped + len(failures)` is what was submitted.
+    """What an ingest did; without a policy `created + unchanged + len(failures)` is what was submitted.
 
     `skipped` is what a policy made no memory of, `operations` what it did, by kind; each of its operations
-    that could not be done is a failure too, also of an item that was stored all the same. `run_id` is in
+    that could not be done is a failure, so that one item may have several. `run_id` is in
     every operation that was logged, notes aside. `quarantined` counts those of the created that a guard keeps
     from being recalled.
     """
