@@ -101,7 +101,7 @@ def memory_row(
     row = {
         **state,
         "id": new_id(),
-        # As text: the driver takes ten times as long over a time as over all else in a row.
+        # As text: the driver takes five times as long over a time as over all else in a row.
         "occurred_at": memory.occurred_at and memory.occurred_at.isoformat(),
         "tags": tags,
         "operation_id": new_id(),
