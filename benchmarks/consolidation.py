@@ -120,6 +120,7 @@ def main() -> None:
         # A process of its own, since the memory that a process held once is not told apart later.
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             results.append(pool.apply(measure, (size, options.seed, tasks, vectors)))
+        print(json.dumps(results[-1]), file=sys.stderr, flush=True)
     used = {"embedder": settings.embedder, "environment": environment(options.seed)}
     print(json.dumps({"sizes": results, **used}, indent=2))
 
