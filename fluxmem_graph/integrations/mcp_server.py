@@ -19,7 +19,7 @@ from pydantic import AnyHttpUrl, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from fluxmem_graph.errors import FluxMemError
-from fluxmem_graph.types import Layer, Skill, Status
+from fluxmem_graph.types import Layer, Status
 
 if TYPE_CHECKING:
     from fluxmem_graph.client import FluxMem
@@ -167,8 +167,11 @@ class Tools:
     def list_skills(self) -> dict[str, Any]:
         """List procedures made of past runs that a person approved, best first, with when to use each."""
         kept = ("skill_id", "name", "when_to_use", "version", "pems")
-        used = [self._in_use(skill) for skill in self.memory.skills()]
-        return {"skills": [{name: getattr(skill, name) for name in kept} for skill in used if skill]}
+        latest = self.memory.skills()
+        # The latest version may still wait for review, beside one in use.
+        given = [self.memory.skill(one.skill_id) if one.status is Status.CANDIDATE else one for one in latest]
+        used = [skill for skill in given if skill.status is Status.ACTIVE]
+        return {"skills": [{name: getattr(skill, name) for name in kept} for skill in used]}
 
     def show_skill(
         self, skill_id: Annotated[str, Field(description="A skill's id, from `list_skills`.")]
@@ -178,20 +181,14 @@ class Tools:
         from fluxmem_graph.retrieval.context import NOTE, TAGS
         from fluxmem_graph.retrieval.fencing import fenced
 
-        skill = self._in_use(self.memory.skill(skill_id))
-        if skill is None:
+        skill = self.memory.skill(skill_id)
+        if skill.status is not Status.ACTIVE:
             raise ToolError(
                 f"skill {skill_id} has no approved version; `list_skills` has those that have one"
             )
         return "\n".join(
             [fenced("note", NOTE), fenced(TAGS[Layer.PROCEDURAL], to_markdown(skill), id=skill.id)]
         )
-
-    def _in_use(self, skill: Skill) -> Skill | None:
-        """Return the version that agents get; the latest may still wait for review."""
-        if skill.status is Status.CANDIDATE:
-            skill = self.memory.skill(skill.skill_id)
-        return skill if skill.status is Status.ACTIVE else None
 
     def stats(self) -> dict[str, Any]:
         """How many memories, nodes and links there are."""

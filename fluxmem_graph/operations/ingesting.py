@@ -103,8 +103,7 @@ class Ingest:
                 rows.append(to_row(item))
                 kept.append(item)
             except InvalidInput as error:
-                where = f"{item.source or 'item'} {item.external_id or ''}".strip()
-                self.report.failures.append(Failure(where, str(error)))
+                self.report.failures.append(Failure(item_name(item), str(error)))
         return rows, kept
 
     def _memory_row(self, memory: NewMemory) -> dict[str, Any]:
@@ -181,3 +180,8 @@ class Ingest:
         self.report.quarantined += sum(len(rows[0]["quarantined"]) for rows in guarded)
         self.report.created += created
         self.report.unchanged += len(batch.rows) - created
+
+
+def item_name(item: NewMemory | NewEpisode) -> str:
+    """Return how a failure names an item: by source and external id, as far as it has them."""
+    return f"{item.source or 'item'} {item.external_id or ''}".strip()

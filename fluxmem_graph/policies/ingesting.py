@@ -12,7 +12,7 @@ from fluxmem_graph.graph.database import vectors
 from fluxmem_graph.ingest import Item
 from fluxmem_graph.ingest.values import memory_key
 from fluxmem_graph.operations.embedded import embed_memories
-from fluxmem_graph.operations.ingesting import BATCH, Ingest
+from fluxmem_graph.operations.ingesting import BATCH, Ingest, item_name
 from fluxmem_graph.operations.memories import Memories
 from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import cleaned, new_id
@@ -182,7 +182,7 @@ class PolicyIngest:
         )
 
     def _decide(self, item: NewMemory) -> None:
-        where = f"{item.source or 'item'} {item.external_id or ''}".strip()
+        where = item_name(item)
         try:
             memory = cleaned(item)
             key = memory_key(memory.source, memory.external_id, memory.content)

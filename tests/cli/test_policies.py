@@ -97,7 +97,10 @@ def test_eval_joins_sets_to_one_long_stream(offline: Fluxmem, data: Path) -> Non
 
 
 @pytest.mark.parametrize("command", [("eval", "--join"), ("eval",), ("train", "-o", "policy.json")])
-def test_sets_of_one_name_are_refused(offline: Fluxmem, data: Path, command: tuple[str, ...]) -> None:
+def test_sets_of_one_name_are_refused(
+    offline: Fluxmem, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     other = write_set(data.parent.parent / "more" / "one", THINGS[:4], who="Eve")
     result = offline("policy", *command, data, other)
     assert result.code == 2
