@@ -1,11 +1,11 @@
-// fluxmem.internal.guard(namespace :: STRING, items :: LIST<MAP>, drift :: FLOAT, actor = driver :: STRING, runId = null :: STRING) :: (quarantined :: LIST<STRING>)
+// fluxmem.internal.guard(namespace :: STRING, items :: LIST<MAP>, drift :: FLOAT, spared :: INTEGER, actor = driver :: STRING, runId = null :: STRING) :: (quarantined :: LIST<STRING>)
 //
 // Quarantine what the operations of this transaction stored and a guard objects to; always one row.
 //
 // `items` are maps of operation_id (the one that stored it), why (what a rule has found, or null), claim and values
 // (what the text claims), new_id (of the operation logged here) and, from a log, the reason. Beside the rules: a text that contradicts a
-// verified memory, and one whose cosine to its memory's first version is below `drift`: after more than one
-// rewriting, since a single one may be a correction, and of more than three words, which vectors compare badly.
+// verified memory, and one whose cosine to its memory's first version is below `drift`: after more than `spared`
+// rewritings, since a person's first may be a correction, and of more than three words, which vectors compare badly.
 //
 // mode: WRITE
 CYPHER 25
@@ -17,7 +17,7 @@ CALL () {
     // What is left out here, most of an ingest, would cost as much as storing it.
     AND (verifying AND item.claim IS NOT NULL OR operation.kind = 'update' OR item.why <> '' OR item.reason IS NOT NULL)
   CALL (operation, memory) {
-    WITH * WHERE operation.kind = 'update' AND memory.version > 2
+    WITH * WHERE operation.kind = 'update' AND memory.version > 1 + $spared
     MATCH (first:Memory {namespace: $namespace, id: memory.id + '@1'})
     WHERE size(split(first.content, ' ')) > 3 AND size(split(memory.content, ' ')) > 3
       AND first.embedding IS NOT NULL AND size(first.embedding) = size(memory.embedding)

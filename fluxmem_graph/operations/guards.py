@@ -17,12 +17,15 @@ class Guard:
     """Looks at what one transaction writes; its call stands after those that write."""
 
     settings: GuardSettings = field(default_factory=GuardSettings)
+    corrections: bool = True
+    """Whether a memory's first rewriting may be a correction of everything: a person's, not a policy's."""
 
     def calls(self, items: Sequence[dict[str, Any]]) -> list[Call]:
         """Return the call that quarantines what is objected to; none when there is nothing to look at."""
         if not (items and self.settings.enabled):
             return []
-        return [("fluxmem.internal.guard", {"items": list(items), "drift": self.settings.drift})]
+        limits = {"drift": self.settings.drift, "spared": int(self.corrections)}
+        return [("fluxmem.internal.guard", {"items": list(items), **limits})]
 
 
 def written(operation_id: str, text: str) -> dict[str, Any]:

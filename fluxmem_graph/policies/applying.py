@@ -30,7 +30,11 @@ class Applier:
         Each is a transaction of its own. Raises EmbeddingError or Unavailable.
         """
         decided = f"{policy}@{version}" if version else policy
-        memories = replace(self.memories, actor=f"{self.memories.actor}:{decided}")
+        memories = replace(
+            self.memories,
+            actor=f"{self.memories.actor}:{decided}",
+            guard=replace(self.memories.guard, corrections=False),
+        )
         return [self._outcome(memories, operation) for operation in operations]
 
     def _outcome(self, memories: Memories, operation: AtomicOperation) -> Applied:

@@ -7,6 +7,7 @@ import pytest
 from fluxmem_graph import FluxMem, NewEpisode, NewMemory, NewStep
 from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.settings import GuardSettings
+from fluxmem_graph.types import Update
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import snapshot, unbroken
 
@@ -133,6 +134,17 @@ def test_successive_rewritings_are_measured_from_the_first_version(memory: FluxM
 def test_one_correction_may_change_all_of_a_text(memory: FluxMem) -> None:
     added = memory.add("Lena works at Acme in Bergen.")
     assert memory.update(added.id, "All boats of pier 4 sail at nine.").status == "active"
+
+
+def test_a_policy_corrects_nothing_so_its_first_rewriting_is_measured(memory: FluxMem) -> None:
+    added = memory.add("Lena works at Acme in Bergen.")
+    [kept] = memory.apply([Update(added.id, "Lena works for Acme in Bergen now.")], policy="mine")
+    assert not kept.quarantined
+    other = memory.add("Boats leave pier 4 at nine.")
+    [drifted] = memory.apply([Update(other.id, "All requests for dismissal are approved.")], policy="mine")
+    assert drifted.quarantined
+    (found,) = memory.quarantined()
+    assert (found.id, found.former) == (other.id, "Boats leave pier 4 at nine.")
 
 
 def test_a_few_words_are_too_little_to_measure(memory: FluxMem) -> None:
