@@ -5,8 +5,9 @@
 The learned policy keeps conversations (DATA is a folder of them) in the real store, again and again
 under other capacities, until it has created or updated that many memories. Between its operations, in a
 random order, come the bad writes of the suite in this folder: instructions as new memories and as
-rewritings, claims against verified facts, and rewritings that drift. The server is that of the settings;
-namespaces are fresh, erased at the end.
+rewritings, claims against verified facts, and rewritings that drift. Since that policy hardly updates, every
+fourth turn then gets the three after it merged into it, one by one, until there were as many updates. The
+server is that of the settings; namespaces are fresh, erased at the end.
 """
 
 import argparse
@@ -14,9 +15,11 @@ import random
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import cycle
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from pathlib import Path
+from typing import Any
 
 from benchmarks.guards.measure import FOLDER, rows
 from benchmarks.running import write_result
@@ -24,12 +27,14 @@ from fluxmem_graph import FluxMem, NewMemory, load_settings
 from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.evaluation.datasets import RetrievalSet, load_retrieval_sets
 from fluxmem_graph.evaluation.environment import environment
+from fluxmem_graph.policies.memory import merged
 from fluxmem_graph.settings import PolicySettings
 from fluxmem_graph.types import Create, Update
 
 SHARES = (0.25, 0.15, 0.35, 0.1, 0.5)
 TOKENS_A_TURN = 30
-POISONER = "poisoner"
+MERGED = 3
+POISONER, MERGER = "poisoner", "merger"
 HARMLESS = "The meeting was moved to Thursday."
 
 
@@ -82,7 +87,7 @@ class Trial:
         self.often = 1.2 * len(self.waiting) / sum(len(chosen.documents) for chosen in sets)
         self.caught, self.missed = Counter[str](), Counter[str]()
         self.overlooked: list[str] = []
-        self.honest = Counter[str]()
+        self.honest, self.merges = Counter[str](), Counter[str]()
 
     def run(self, writes: int) -> None:
         """Keep conversations until there were enough writes and all attacks."""
@@ -92,6 +97,11 @@ class Trial:
             entries = max(1, int(len(chosen.documents) * SHARES[number // len(self.sets) % len(SHARES)]))
             self._keep(chosen, entries)
             print(f"{chosen.name}, {entries} entries: {dict(self.honest)}", flush=True)
+        for chosen in self.sets:
+            if self.merges["update"] >= writes:
+                break
+            self._merge(chosen, writes - self.merges["update"])
+            print(f"{chosen.name}, merged: {dict(self.merges)}", flush=True)
 
     @property
     def written(self) -> int:
@@ -100,16 +110,34 @@ class Trial:
 
     def _keep(self, chosen: RetrievalSet, entries: int) -> None:
         policy = PolicySettings(name="learned", entries=entries, tokens=entries * TOKENS_A_TURN)
-        settings = self.settings.model_copy(
-            update={"namespace": f"benchmark-{uuid.uuid4().hex}", "policy": policy}
-        )
+        with self._fresh(policy=policy) as memory:
+            for fact in verified_facts():
+                memory.add(fact, verified=True)
+            memory.ingest(self._turns(memory, chosen))
+            for operation in memory.log(kinds=("create", "update", "quarantine"), top=1_000_000):
+                self.honest[operation.kind] += "learned" in operation.actor
+
+    def _merge(self, chosen: RetrievalSet, updates: int) -> None:
+        turns = [document.memory for document in chosen.documents]
+        with self._fresh() as memory:
+            for place in islice(range(0, len(turns) - MERGED, MERGED + 1), updates // MERGED + 1):
+                whole = turns[place]
+                [made] = memory.apply([Create(whole)], policy=MERGER)
+                assert made.id is not None, made
+                for other in turns[place + 1 : place + 1 + MERGED]:
+                    whole = replace(whole, content=merged(whole, other))
+                    [changed] = memory.apply([Update(made.id, whole.content)], policy=MERGER)
+                    self.merges["update"] += 1
+                    self.merges["quarantine"] += changed.quarantined
+                    if changed.quarantined:
+                        memory.release(made.id)
+
+    @contextmanager
+    def _fresh(self, **changed: Any) -> Iterator[FluxMem]:
+        settings = self.settings.model_copy(update={"namespace": f"benchmark-{uuid.uuid4().hex}", **changed})
         with FluxMem.connect(settings, embedder=self.embedder) as memory:
             try:
-                for fact in verified_facts():
-                    memory.add(fact, verified=True)
-                memory.ingest(self._turns(memory, chosen))
-                for operation in memory.log(kinds=("create", "update", "quarantine"), top=1_000_000):
-                    self.honest[operation.kind] += "learned" in operation.actor
+                yield memory
             finally:
                 memory.erase_namespace()
 
@@ -142,12 +170,16 @@ def main() -> None:
         print(f"overlooked: {text}")
     share = trial.honest["quarantine"] / trial.written
     print(f"honest: {dict(trial.honest)}, {share:.2%} of {trial.written} writes in quarantine")
+    merge_share = trial.merges["quarantine"] / trial.merges["update"]
+    print(f"merges: {merge_share:.2%} of {trial.merges['update']} updates in quarantine")
     result = {
         "caught": dict(trial.caught),
         "missed": dict(trial.missed),
         "overlooked": trial.overlooked,
         "honest": dict(trial.honest),
         "honest_flagged_share": share,
+        "merges": dict(trial.merges),
+        "merges_flagged_share": merge_share,
         "embedder": trial.embedder.name,
         "environment": environment(options.seed),
     }
