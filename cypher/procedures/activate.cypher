@@ -39,7 +39,10 @@ WITH tenant, words, voices, meaning,
 WITH words, line, voices, meaning, CASE terms WHEN '' THEN 'namespace_key:none' ELSE '+namespace_key:' + tenant.key
   + '^0 +layer:semantic^0 +status:active^0 +text:(' + terms + ')' END AS query
 CALL (voices, meaning) {
-  WITH * WHERE $embedding IS NOT NULL
+  // Most tenants of facts have no episodes, and an index query that finds nothing takes as long as another.
+  UNWIND CASE WHEN $embedding IS NOT NULL
+    AND EXISTS { MATCH (run:Episodic) WHERE run.namespace = $namespace AND run.id IS NOT NULL }
+    THEN [true] ELSE [] END AS any
   MATCH (episode:Memory)
     SEARCH episode IN (
       VECTOR INDEX memory_embedding FOR $embedding
@@ -143,11 +146,12 @@ CALL (words, query, taught) {
   // Of what learning alone brings, only the place in time, the speaker and the lesson count.
   WITH memory, max(cosine) AS cosine, count(coalesce(lucene, named, cosine)) > 0 AS found, max(lucene) AS lucene,
     max(named) AS named, sum(learned) AS learned, reduce(all = [], part IN collect(ways) | all + part) AS ways
-  ORDER BY found DESC, learned DESC, memory.id LIMIT 160
-  WITH memory, named, learned, ways, CASE WHEN found THEN coalesce(lucene, 0.0) END AS lucene, CASE
+  WITH memory, memory.id AS id, cosine, found, lucene, named, learned, ways
+  ORDER BY found DESC, learned DESC, id LIMIT 160
+  WITH memory, id, named, learned, ways, CASE WHEN found THEN coalesce(lucene, 0.0) END AS lucene, CASE
     WHEN found AND cosine IS NULL AND $embedding IS NOT NULL AND memory.embedding IS NOT NULL
     THEN 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 ELSE cosine END AS cosine
-  RETURN collect({memory: memory, cosine: cosine, lucene: lucene, named: named, learned: learned, ways: ways}) AS pool,
+  RETURN collect({memory: memory, id: id, cosine: cosine, lucene: lucene, named: named, learned: learned, ways: ways}) AS pool,
     min(cosine) AS lowest, max(cosine) - min(cosine) AS width, min(lucene) AS least, max(lucene) - min(lucene) AS breadth
 }
 // A signal whose scores are all equal ranks nothing, and its weight goes to the other.
@@ -156,46 +160,42 @@ WITH line, pool, similar, settled, lowest, least, width, breadth,
   CASE WHEN breadth > 0 THEN coalesce($options.sparse, 1.0) ELSE 0.0 END AS sparseWeight
 CALL (pool, lowest, least, width, breadth, denseWeight, sparseWeight) {
   UNWIND pool AS entry
-  WITH entry, entry.memory AS memory, entry.named AS named, denseWeight, sparseWeight,
+  WITH entry, entry.memory AS memory, denseWeight, sparseWeight,
     CASE WHEN denseWeight > 0 THEN coalesce((entry.cosine - lowest) / width, 0.0) END AS dense,
     CASE WHEN sparseWeight > 0 THEN coalesce((entry.lucene - least) / breadth, 0.0) END AS sparse
-  WITH entry, memory, named, dense, sparse, CASE WHEN denseWeight + sparseWeight > 0
+  WITH entry, memory, dense, sparse, CASE WHEN denseWeight + sparseWeight > 0
     THEN (denseWeight * coalesce(dense, 0) + sparseWeight * coalesce(sparse, 0)) / (denseWeight + sparseWeight)
     ELSE 1.0 END AS score
-  RETURN collect({memory: memory, named: named, dense: dense, sparse: sparse, score: score, learned: entry.learned,
-    ways: entry.ways}) AS scored
+  // A session is as close as its best turn is.
+  WITH memory.source AS source, memory.session AS session, max(score) AS best,
+    collect({entry: entry, dense: dense, sparse: sparse, score: score}) AS turns
+  UNWIND turns AS turn
+  RETURN collect({entry: turn.entry, dense: turn.dense, sparse: turn.sparse, score: turn.score,
+    session: CASE WHEN session IS NULL THEN 0.0 ELSE best END}) AS scored
 }
-// A session is as close as its best turn is.
-CALL (scored) {
-  UNWIND scored AS entry
-  WITH entry.memory.source AS source, entry.memory.session AS session, max(entry.score) AS score
-  WHERE session IS NOT NULL
-  RETURN collect({source: source, session: session, score: score}) AS sessions
-}
-CALL (scored, sessions, line) {
+CALL (scored, line) {
   CALL (scored) {
-    UNWIND scored AS entry
-    RETURN entry.memory AS memory, entry AS base, 0.0 AS near, 0.0 AS nearby
+    UNWIND scored AS turn
+    RETURN turn.entry.memory AS memory, turn AS base, 0.0 AS near, 0.0 AS nearby
     UNION ALL
-    UNWIND scored AS entry
-    WITH entry.memory AS seed, entry.score AS score
+    UNWIND scored AS turn
+    WITH turn.entry.memory AS seed, turn.score AS score
     MATCH (seed)-[hops:NEXT*1..2]-(memory:Memory)
     RETURN memory, null AS base, CASE size(hops) WHEN 1 THEN score ELSE 0.0 END AS near,
       CASE size(hops) WHEN 2 THEN score ELSE 0.0 END AS nearby
   }
-  WITH sessions, line, memory, head(collect(base)) AS base, max(near) AS near, max(nearby) AS nearby
+  WITH line, memory, head(collect(base)) AS base, max(near) AS near, max(nearby) AS nearby
   WHERE base IS NOT NULL
-  WITH memory, base, line, near, nearby, coalesce($options.neighbour, 0.4) * (near + nearby / 2) + coalesce($options.session, 0.3)
-    * coalesce(head([entry IN sessions WHERE entry.session = memory.session AND entry.source = memory.source | entry.score]), 0.0)
-    AS inherited, memory.speaker IS NOT NULL AND line CONTAINS (' ' + toLower(memory.speaker) + ' ') AS spoken
-  WITH memory, base, near, nearby, inherited, spoken, base.score + inherited
+  WITH memory, base, base.entry AS entry, near + nearby > 0 AS close, coalesce($options.neighbour, 0.4) * (near + nearby / 2)
+    + coalesce($options.session, 0.3) * base.session AS inherited, line CONTAINS (' ' + toLower(memory.speaker) + ' ') AS spoken
+  WITH memory, base, entry, close, inherited, spoken, base.score + inherited
     + CASE WHEN spoken THEN coalesce($options.speaker, 0.5) ELSE 0.0 END
-    + CASE WHEN base.named IS NOT NULL THEN coalesce($options.named, 0.5) ELSE 0.0 END + base.learned AS score
-  ORDER BY score DESC, memory.id
-  RETURN collect({memory: memory, score: score, dense: base.dense, sparse: base.sparse, inherited: inherited + base.learned,
-    path: CASE WHEN near + nearby > 0 THEN ['near in time'] ELSE [] END
+    + CASE WHEN entry.named IS NOT NULL THEN coalesce($options.named, 0.5) ELSE 0.0 END + entry.learned AS score, entry.id AS id
+  ORDER BY score DESC, id
+  RETURN collect({memory: memory, id: id, score: score, dense: base.dense, sparse: base.sparse, inherited: inherited + entry.learned,
+    path: CASE WHEN close THEN ['near in time'] ELSE [] END
       + CASE WHEN spoken THEN ['said by ' + memory.speaker] ELSE [] END
-      + CASE WHEN base.named IS NOT NULL THEN ['named ' + base.named] ELSE [] END + base.ways}) AS reached
+      + CASE WHEN entry.named IS NOT NULL THEN ['named ' + entry.named] ELSE [] END + entry.ways}) AS reached
 }
 // The best pass score on along shared names and learned links; a hub's share is small, and a crowd's nothing.
 CALL (reached) {
@@ -225,7 +225,7 @@ CALL (reached) {
   }
   WITH memory, head(collect(base)) AS base, max(gain) AS gain, collect([gain, way]) AS ways
   WITH memory, base, gain, ways, coalesce(base.score, 0.0) + gain AS score
-  ORDER BY score DESC, memory.id
+  ORDER BY score DESC, coalesce(base.id, memory.id)
   LIMIT $topK
   RETURN collect({memory: memory, score: score, dense: base.dense, sparse: base.sparse,
     spread: coalesce(base.inherited, 0.0) + gain, path: coalesce(base.path, [])

@@ -34,7 +34,10 @@ WITH tenant, words, voices, meaning,
 WITH words, voices, meaning, CASE terms WHEN '' THEN 'namespace_key:none' ELSE '+namespace_key:' + tenant.key
   + '^0 +layer:semantic^0 +status:active^0 +text:(' + terms + ')' END AS query
 CALL (voices, meaning) {
-  WITH * WHERE $embedding IS NOT NULL
+  // Most tenants of facts have no episodes, and an index query that finds nothing takes as long as another.
+  UNWIND CASE WHEN $embedding IS NOT NULL
+    AND EXISTS { MATCH (run:Episodic) WHERE run.namespace = $namespace AND run.id IS NOT NULL }
+    THEN [true] ELSE [] END AS any
   MATCH (episode:Memory)
     SEARCH episode IN (
       VECTOR INDEX memory_embedding FOR $embedding
@@ -138,12 +141,13 @@ CALL (words, query, taught) {
   // Of what learning alone brings, only the place in time, the speaker and the lesson count.
   WITH memory, max(cosine) AS cosine, count(coalesce(lucene, named, cosine)) > 0 AS found, max(named) AS named,
     sum(learned) AS learned, reduce(all = [], part IN collect(ways) | all + part) AS ways
-  ORDER BY found DESC, learned DESC, memory.id LIMIT 160
-  WITH memory, named, learned, ways, found, CASE
+  WITH memory, memory.id AS id, cosine, found, named, learned, ways
+  ORDER BY found DESC, learned DESC, id LIMIT 160
+  WITH memory, id, named, learned, ways, found, CASE
     WHEN found AND cosine IS NULL AND $embedding IS NOT NULL AND memory.embedding IS NOT NULL
     THEN 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 ELSE cosine END AS cosine
-  ORDER BY cosine DESC, memory.id
-  RETURN collect(memory.id) AS ids, collect({cosine: cosine}) AS scored,
+  ORDER BY cosine DESC, id
+  RETURN collect(id) AS ids, collect({cosine: cosine}) AS scored,
     collect(CASE WHEN found THEN memory.text ELSE '' END) AS texts, collect(coalesce(memory.speaker, '')) AS speakers,
     collect(CASE WHEN memory.session IS NULL THEN '' ELSE coalesce(memory.source, '') + '\n' + memory.session END) AS sessions,
     collect(coalesce(named, '')) AS named,
