@@ -5,8 +5,8 @@
 PATH is a folder of conversations such as `eval retrieval` takes. Each peer is installed from PyPI into a
 virtual environment of its own under DIR, and runs as a process of its own. One embedder makes all vectors
 beforehand, so no figure holds its time. Conversations are stored one after the other, and deleted before the
-next; each several times, since a server is slow at what it does for the first time. Questions go to all
-systems in turns, so that the noise of the machine hits all alike.
+next; each several times. Questions go to all systems in turns, so that the noise of the machine hits all
+alike. Rounds over the first conversation come before, uncounted, since a server compiles what it does often.
 """
 
 import argparse
@@ -31,16 +31,17 @@ from benchmarks.running import own_server, write_result
 from fluxmem_cli.output import print_table
 from fluxmem_graph import Settings
 from fluxmem_graph.embedding import load_embedder
-from fluxmem_graph.evaluation.datasets import RetrievalSet, load_retrieval_sets
+from fluxmem_graph.evaluation.datasets import Question, RetrievalSet, load_retrieval_sets
 from fluxmem_graph.evaluation.environment import environment
 from fluxmem_graph.evaluation.metrics import percentile, recall_at
 from fluxmem_graph.operations.rows import labelled
+from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.server import EmbeddedServer
 
 ROOT = Path(__file__).parents[1]
 TOP_K = 10
-WARM_UP = 20
 INGESTS = 4
+WARM_UP_INGESTS, WARM_UP_QUESTIONS = 10, 100
 PACKAGES = {
     "neo4j_graphrag": "neo4j-graphrag==1.22.0",
     "langchain_neo4j": "langchain-neo4j==0.11.0",
@@ -77,6 +78,31 @@ class Figures:
             f"recall@{TOP_K}": mean(self.recalls),
             "client_memory_mb": self.memory_mb,
         }
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What the systems are given: turns and questions with their vectors, as text that a request can hold."""
+
+    name: str
+    turns: list[dict[str, Any]]
+    vectors: list[str]
+    questions: Sequence[Question]
+    asked: list[str]
+
+    @classmethod
+    def of(cls, chosen: RetrievalSet, embedder: Embedder) -> "Conversation":
+        """Embed all texts of a set."""
+        texts = [labelled(document.memory) for document in chosen.documents]
+        turns = [
+            {**asdict(document.memory), "id": document.id, "text": text}
+            for document, text in zip(chosen.documents, texts, strict=True)
+        ]
+        for turn in turns:
+            turn["occurred_at"] = turn["occurred_at"] and turn["occurred_at"].isoformat()
+        vectors = [row.tobytes().hex() for row in embedder.embed(texts)]
+        asked = embedder.embed([question.text for question in chosen.questions])
+        return cls(chosen.name, turns, vectors, chosen.questions, [row.tobytes().hex() for row in asked])
 
 
 class Running:
@@ -137,42 +163,55 @@ def compare(
 ) -> dict[str, Figures]:
     """Return the figures of every system over all conversations."""
     embedder = load_embedder(settings)
-    figures = {name: Figures() for name, *_ in SYSTEMS}
     running = {
         name: Running(python_of(program, environments), program, argument, variables)
         for name, program, argument in SYSTEMS
     }
     chance = random.Random(0)
-    for chosen in sets:
-        texts = [labelled(document.memory) for document in chosen.documents]
-        vectors = [row.tobytes().hex() for row in embedder.embed(texts)]
-        turns = [
-            {**asdict(document.memory), "id": document.id, "text": text}
-            for document, text in zip(chosen.documents, texts, strict=True)
-        ]
-        for turn in turns:
-            turn["occurred_at"] = turn["occurred_at"] and turn["occurred_at"].isoformat()
-        questions = [question.text for question in chosen.questions]
-        asked = [row.tobytes().hex() for row in embedder.embed(questions)]
-        for ingest in range(INGESTS):
-            for name, system in shuffled(running, chance):
-                if ingest > 0:
-                    system.ask("clear")
-                done = system.ask("index", turns=turns, vectors=vectors)
-                figures[name].rates.append(len(turns) / done["seconds"])
-                figures[name].memory_mb = done["memory_mb"]
-        for number in track(range(-WARM_UP, len(questions)), chosen.name, console=Console(stderr=True)):
-            place = number % len(questions)
-            for name, system in shuffled(running, chance):
-                found = system.ask("search", question=questions[place], vector=asked[place], top_k=TOP_K)
-                if number >= 0:
-                    figures[name].times.append(found["ms"])
-                    evidence = chosen.questions[place].evidence
-                    figures[name].recalls.append(recall_at(found["ids"], evidence, TOP_K))
+    conversations = [Conversation.of(chosen, embedder) for chosen in sets]
+    uncounted = {name: Figures() for name in running}
+    store(conversations[0], running, uncounted, chance, WARM_UP_INGESTS)
+    ask(conversations[0], running, uncounted, chance, WARM_UP_QUESTIONS)
+    figures = {name: Figures() for name in running}
+    for conversation in conversations:
+        store(conversation, running, figures, chance, INGESTS)
+        ask(conversation, running, figures, chance, len(conversation.questions))
     for system in running.values():
         system.ask("clear")
         system.stop()
     return figures
+
+
+def store(
+    conversation: Conversation,
+    running: Mapping[str, Running],
+    figures: Mapping[str, Figures],
+    chance: random.Random,
+    times: int,
+) -> None:
+    """Let every system store a conversation so many times, each time after deleting what it has."""
+    for _ in track(range(times), f"{conversation.name}, storing", console=Console(stderr=True)):
+        for name, system in shuffled(running, chance):
+            system.ask("clear")
+            done = system.ask("index", turns=conversation.turns, vectors=conversation.vectors)
+            figures[name].rates.append(len(conversation.turns) / done["seconds"])
+            figures[name].memory_mb = done["memory_mb"]
+
+
+def ask(
+    conversation: Conversation,
+    running: Mapping[str, Running],
+    figures: Mapping[str, Figures],
+    chance: random.Random,
+    top: int,
+) -> None:
+    """Ask every system the first questions of the conversation that it holds."""
+    asked = list(zip(conversation.questions, conversation.asked, strict=True))[:top]
+    for question, vector in track(asked, f"{conversation.name}, asking", console=Console(stderr=True)):
+        for name, system in shuffled(running, chance):
+            found = system.ask("search", question=question.text, vector=vector, top_k=TOP_K)
+            figures[name].times.append(found["ms"])
+            figures[name].recalls.append(recall_at(found["ids"], question.evidence, TOP_K))
 
 
 def shuffled(running: Mapping[str, Running], chance: random.Random) -> list[tuple[str, Running]]:

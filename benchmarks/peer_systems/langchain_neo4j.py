@@ -60,8 +60,8 @@ class Langchain:
 
     def clear(self) -> None:
         """Delete the nodes."""
-        assert self.store is not None
-        self.store.query(f"MATCH (turn:{LABEL}) DETACH DELETE turn")
+        if self.store is not None:
+            self.store.query(f"MATCH (turn:{LABEL}) DETACH DELETE turn")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@ _KILL_TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.2
 _PORT_RACES: Final = 3
 _JVM_FLAGS: Final = (
-    "-XX:+UseG1GC",
+    # A heap this small has short pauses anyway, and code for G1 takes a fifth more processor time.
+    "-XX:+UseParallelGC",
     "-XX:-OmitStackTraceInFastThrow",
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:+DisableExplicitGC",
