@@ -32,18 +32,20 @@ def written(operation_id: str, text: str) -> dict[str, Any]:
     """Return what a guard must know of a text that an operation stores."""
     claim = claim_of(text)
     return {
-        "operation_id": operation_id,
-        "new_id": new_id(),
-        "why": reads_like_instructions(text),
+        **_item(operation_id, reads_like_instructions(text)),
         "claim": claim.form if claim else None,
         "values": list(claim.values) if claim else [],
     }
 
 
 def told(operation_id: str, text: str) -> list[dict[str, Any]]:
-    """Return the same of what is told of a run, which claims nothing; none if no rule objects to it."""
-    item = written(operation_id, text)
-    return [item | {"claim": None, "values": []}] if item["why"] else []
+    """Return the same of a text whose claims are no matter; none if no rule objects to it."""
+    why = reads_like_instructions(text)
+    return [_item(operation_id, why)] if why else []
+
+
+def _item(operation_id: str, why: str) -> dict[str, Any]:
+    return {"operation_id": operation_id, "new_id": new_id(), "why": why, "claim": None, "values": []}
 
 
 def verifying(key: str, text: str) -> dict[str, Any]:

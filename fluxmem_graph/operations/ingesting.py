@@ -17,7 +17,7 @@ from fluxmem_graph.operations.rows import cleaned, episode_row, memory_row, new_
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Failure, IngestReport, NewEpisode, NewMemory
 
-BATCH = 512
+BATCH = 256
 
 Progress = Callable[[int], None]
 """Called with the number of items done so far."""
@@ -145,10 +145,15 @@ class Ingest:
         if not self.guard.settings.enabled:
             return
         texts = [(row["operation_id"], row["content"]) for row in batch.rows]
-        if batch.of_facts:
+        # Asked for each batch: a fact that is verified from now on counts as verified after this batch.
+        if batch.of_facts and self._is_verifying():
             batch.looked_at = [written(*text) for text in texts]
         else:
             batch.looked_at = [item for text in texts for item in told(*text)]
+
+    def _is_verifying(self) -> bool:
+        rows = self.database.run("fluxmem.internal.verifying", namespace=self.namespace)
+        return bool(rows[0]["verifying"])
 
     def _embed(self, batch: _Batch) -> None:
         if not batch.rows:

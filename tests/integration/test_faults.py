@@ -1,4 +1,4 @@
-"""Row 17 of the pitfalls: the client or the server is killed in the middle of an ingest."""
+"""Row 17 of the pitfalls: client or server is killed in the middle of an ingest or another long job."""
 
 import os
 import signal
@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.running import findings
 from fluxmem_graph import FluxMem, NewMemory, Settings
-from fluxmem_graph.errors import Unavailable
+from fluxmem_graph.errors import Conflict, Unavailable
 from fluxmem_graph.server import EmbeddedServer
+from tests.integration.conftest import Tenants
 from tests.integration.graphs import unbroken
 
 TURNS = 2000
@@ -33,6 +35,34 @@ def until_killed():
 
 with FluxMem.connect(load_settings(embedder="hashing", namespace=sys.argv[1])) as memory:
     memory.ingest(until_killed())
+"""
+
+
+JOB = """
+import sys, time
+from fluxmem_graph import FluxMem, load_settings
+from fluxmem_graph.graph.database import Database
+
+namespace, statement, calls, job = sys.argv[1:]
+run, together, met = Database.run, Database.together, []
+
+def until_killed(names):
+    met.extend(name for name in names if name == statement)
+    if len(met) >= int(calls):
+        print("now", flush=True)
+        time.sleep(600)
+
+def run_until(self, name, /, **arguments):
+    until_killed([name])
+    return run(self, name, **arguments)
+
+def together_until(self, work):
+    until_killed({name for name, _ in work})
+    return together(self, work)
+
+Database.run, Database.together = run_until, together_until
+with FluxMem.connect(load_settings(embedder="hashing", namespace=namespace)) as memory:
+    eval(job)
 """
 
 
@@ -61,24 +91,85 @@ def assert_complete(memory: FluxMem) -> None:
     assert memory.search("turn 1999", top_k=1)[0].external_id == "1999"
 
 
-def test_a_killed_client_leaves_what_a_second_run_completes(
-    memory: FluxMem, server_settings: Settings
-) -> None:
-    password = server_settings.neo4j_password
-    assert server_settings.neo4j_uri and password
+def run_until_killed(settings: Settings, program: str, *arguments: str) -> None:
+    """Run a program beside this one, and kill it when it says so."""
+    assert settings.neo4j_uri and settings.neo4j_password
     environment = {
         **os.environ,
-        "NEO4J_URI": server_settings.neo4j_uri,
-        "NEO4J_PASSWORD": password.get_secret_value(),
+        "NEO4J_URI": settings.neo4j_uri,
+        "NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
-    command = [sys.executable, "-c", CLIENT, memory.namespace]
+    command = [sys.executable, "-c", program, *arguments]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as client:
         assert client.stdout is not None
         assert client.stdout.readline() == "now\n"
         client.send_signal(signal.SIGKILL)
     assert client.returncode == -signal.SIGKILL
+
+
+def test_a_killed_client_leaves_what_a_second_run_completes(
+    memory: FluxMem, server_settings: Settings
+) -> None:
+    run_until_killed(server_settings, CLIENT, memory.namespace)
     assert_complete(memory)
+
+
+def test_a_killed_import_is_completed_by_the_same_command(
+    memory: FluxMem, tenant: Tenants, server_settings: Settings, tmp_path: Path
+) -> None:
+    memory.ingest(turns())
+    file, again, copy = tmp_path / "all.jsonl", tmp_path / "copy.jsonl", tenant()
+    memory.export(file)
+    job = f"memory.import_file({str(file)!r})"
+    run_until_killed(server_settings, JOB, copy.namespace, "fluxmem.internal.importLinks", "2", job)
+    assert copy.stats()["link"].get("NEXT", 0) < TURNS - 1
+    copy.import_file(file)
+    copy.export(again)
+    assert again.read_bytes() == file.read_bytes()
+
+
+def test_a_killed_replay_leaves_a_target_to_erase_and_the_source_whole(
+    memory: FluxMem, tenant: Tenants, server_settings: Settings
+) -> None:
+    memory.ingest(turns())
+    memory.undo_range(TURNS - 250, TURNS)
+    target = tenant()
+    job = f"memory.replay({target.namespace!r})"
+    run_until_killed(server_settings, JOB, memory.namespace, "fluxmem.undo", "3", job)
+    with pytest.raises(Conflict, match="is there already"):
+        memory.replay(target.namespace)
+    target.erase_namespace()
+    assert memory.replay(target.namespace).difference is None
+
+
+def test_a_killed_erasure_of_a_source_is_finished_by_the_next(
+    memory: FluxMem, server_settings: Settings
+) -> None:
+    memory.ingest(turns())
+    job = "memory.erase_source('chat')"
+    run_until_killed(server_settings, JOB, memory.namespace, "fluxmem.internal.eraseMemories", "2", job)
+    assert 0 < memory.stats()["memory"]["semantic active"] < TURNS
+    memory.erase_source("chat")
+    assert memory.stats()["memory"] == {}
+    assert findings(memory) == []
+
+
+def test_a_killed_undo_of_a_run_and_a_killed_erasure_of_all_are_finished_by_the_next(
+    memory: FluxMem, server_settings: Settings
+) -> None:
+    report = memory.ingest(turns())
+    job = f"memory.undo_run({report.run_id!r})"
+    run_until_killed(server_settings, JOB, memory.namespace, "fluxmem.undo", "3", job)
+    assert 0 < memory.stats()["memory"]["semantic active"] < TURNS
+    memory.undo_run(report.run_id)
+    assert memory.stats()["memory"] == {"semantic deleted": TURNS}
+    assert unbroken(memory)
+    erasing = "memory.erase_namespace()"
+    run_until_killed(server_settings, JOB, memory.namespace, "fluxmem.internal.eraseBatch", "2", erasing)
+    assert 0 < sum(memory.stats()["node"].values()) < 2 * TURNS
+    memory.erase_namespace()
+    assert sum(memory.stats()["node"].values()) == 0
 
 
 def test_a_killed_server_loses_nothing_that_a_second_run_does_not_restore(tmp_path: Path) -> None:

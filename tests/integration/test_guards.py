@@ -1,11 +1,12 @@
 """Guards in the graph: what is quarantined stays out of what is recalled until a person decides."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from fluxmem_graph import FluxMem, NewEpisode, NewMemory, NewStep
 from fluxmem_graph.errors import Conflict, NotFound
+from fluxmem_graph.operations.ingesting import BATCH
 from fluxmem_graph.settings import GuardSettings
 from fluxmem_graph.types import Update
 from tests.integration.conftest import Tenants
@@ -90,6 +91,19 @@ def test_another_value_of_a_verified_fact_is_quarantined(memory: FluxMem) -> Non
     assert memory.add("The kettle does not boil at 96 degrees.").status == "quarantined"
     assert memory.add("The boiler boils at 80 degrees.").status == "active"
     assert memory.add("The kettle boils at 96 degrees!").status == "active"
+
+
+def test_a_file_is_compared_with_what_is_verified_before_each_batch(memory: FluxMem) -> None:
+    contradiction = NewMemory("The kettle boils at 80 degrees.", "1", "manual")
+    memory.add("The kettle boils at 96 degrees.", verified=True)
+    assert memory.ingest([contradiction]).quarantined == 1
+
+    def verified_meanwhile() -> Iterator[NewMemory]:
+        yield from (NewMemory(f"page {n}", str(n), "book") for n in range(2 * BATCH))
+        memory.add("The harbour closes at 10.", verified=True)
+        yield NewMemory("The harbour closes at 6.", "2", "manual")
+
+    assert memory.ingest(verified_meanwhile()).quarantined == 1
 
 
 def test_things_that_differ_by_number_are_never_merged(memory: FluxMem) -> None:
