@@ -203,10 +203,10 @@ def ask(
     running: Mapping[str, Running],
     figures: Mapping[str, Figures],
     chance: random.Random,
-    top: int,
+    count: int,
 ) -> None:
     """Ask every system the first questions of the conversation that it holds."""
-    asked = list(zip(conversation.questions, conversation.asked, strict=True))[:top]
+    asked = list(zip(conversation.questions, conversation.asked, strict=True))[:count]
     for question, vector in track(asked, f"{conversation.name}, asking", console=Console(stderr=True)):
         for name, system in shuffled(running, chance):
             found = system.ask("search", question=question.text, vector=vector, top_k=TOP_K)

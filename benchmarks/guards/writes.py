@@ -111,8 +111,6 @@ class Trial:
     def _keep(self, chosen: RetrievalSet, entries: int) -> None:
         policy = PolicySettings(name="learned", entries=entries, tokens=entries * TOKENS_A_TURN)
         with self._fresh(policy=policy) as memory:
-            for fact in verified_facts():
-                memory.add(fact, verified=True)
             memory.ingest(self._turns(memory, chosen))
             for operation in memory.log(kinds=("create", "update", "quarantine"), top=1_000_000):
                 self.honest[operation.kind] += "learned" in operation.actor
@@ -127,6 +125,7 @@ class Trial:
                 for other in turns[place + 1 : place + 1 + MERGED]:
                     whole = replace(whole, content=merged(whole, other))
                     [changed] = memory.apply([Update(made.id, whole.content)], policy=MERGER)
+                    assert changed.done, changed
                     self.merges["update"] += 1
                     self.merges["quarantine"] += changed.quarantined
                     if changed.quarantined:
@@ -137,6 +136,8 @@ class Trial:
         settings = self.settings.model_copy(update={"namespace": f"benchmark-{uuid.uuid4().hex}", **changed})
         with FluxMem.connect(settings, embedder=self.embedder) as memory:
             try:
+                for fact in verified_facts():
+                    memory.add(fact, verified=True)
                 yield memory
             finally:
                 memory.erase_namespace()

@@ -39,7 +39,7 @@ WITH tenant, words, voices, meaning,
 WITH words, line, voices, meaning, CASE terms WHEN '' THEN 'namespace_key:none' ELSE '+namespace_key:' + tenant.key
   + '^0 +layer:semantic^0 +status:active^0 +text:(' + terms + ')' END AS query
 CALL (voices, meaning) {
-  // Most tenants of facts have no episodes, and an index query that finds nothing takes as long as another.
+  // Where there are no episodes: an index query that finds nothing takes as long as another.
   UNWIND CASE WHEN $embedding IS NOT NULL
     AND EXISTS { MATCH (run:Episodic) WHERE run.namespace = $namespace AND run.id IS NOT NULL }
     THEN [true] ELSE [] END AS any

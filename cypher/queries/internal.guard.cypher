@@ -5,7 +5,7 @@
 // `items` are maps of operation_id (the one that stored it), why (what a rule has found, or null), claim and values
 // (what the text claims), new_id (of the operation logged here) and, from a log, the reason. Beside the rules: a text that contradicts a
 // verified memory, and one whose cosine to its memory's first version is below `drift`: after more than `spared`
-// rewritings, since a person's first may be a correction, and of more than three words, which vectors compare badly.
+// rewritings, since the first may correct all of it, and of more than three words, which vectors compare badly.
 //
 // mode: WRITE
 CYPHER 25

@@ -17,14 +17,14 @@ class Guard:
     """Looks at what one transaction writes; its call stands after those that write."""
 
     settings: GuardSettings = field(default_factory=GuardSettings)
-    corrections: bool = True
-    """Whether a memory's first rewriting may be a correction of everything: a person's, not a policy's."""
+    spared: int = 1
+    """How many rewritings of a memory may drift: the first may correct it all, unless a policy makes it."""
 
     def calls(self, items: Sequence[dict[str, Any]]) -> list[Call]:
         """Return the call that quarantines what is objected to; none when there is nothing to look at."""
         if not (items and self.settings.enabled):
             return []
-        limits = {"drift": self.settings.drift, "spared": int(self.corrections)}
+        limits = {"drift": self.settings.drift, "spared": self.spared}
         return [("fluxmem.internal.guard", {"items": list(items), **limits})]
 
 
@@ -39,7 +39,7 @@ def written(operation_id: str, text: str) -> dict[str, Any]:
 
 
 def told(operation_id: str, text: str) -> list[dict[str, Any]]:
-    """Return the same of a text whose claims are no matter; none if no rule objects to it."""
+    """Return the same of a text whose claims are not compared; none if no rule objects to it."""
     why = reads_like_instructions(text)
     return [_item(operation_id, why)] if why else []
 

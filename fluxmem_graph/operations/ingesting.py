@@ -145,11 +145,13 @@ class Ingest:
         if not self.guard.settings.enabled:
             return
         texts = [(row["operation_id"], row["content"]) for row in batch.rows]
-        # Asked for each batch: a fact that is verified from now on counts as verified after this batch.
-        if batch.of_facts and self._is_verifying():
-            batch.looked_at = [written(*text) for text in texts]
-        else:
-            batch.looked_at = [item for text in texts for item in told(*text)]
+        batch.looked_at = [item for text in texts for item in told(*text)]
+
+    def _guarding(self, batch: _Batch) -> list[Call]:
+        # Claims matter where a fact is verified; what is verified after this question comes after the batch.
+        if batch.of_facts and self.guard.settings.enabled and self._is_verifying():
+            return self.guard.calls([written(row["operation_id"], row["content"]) for row in batch.rows])
+        return self.guard.calls(batch.looked_at)
 
     def _is_verifying(self) -> bool:
         rows = self.database.run("fluxmem.internal.verifying", namespace=self.namespace)
@@ -176,7 +178,7 @@ class Ingest:
             **({"revive": False} if batch.of_facts else {}),
         }
         shared = {"namespace": self.namespace, "actor": self.actor, "runId": self.run_id}
-        calls: list[Call] = [(batch.statement, store), *self.guard.calls(batch.looked_at)]
+        calls: list[Call] = [(batch.statement, store), *self._guarding(batch)]
         done = self.database.together([(name, {**shared, **given}) for name, given in calls])
         if not done:
             check_room(self.database, self.namespace, len(batch.rows))

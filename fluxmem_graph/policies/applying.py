@@ -33,7 +33,7 @@ class Applier:
         memories = replace(
             self.memories,
             actor=f"{self.memories.actor}:{decided}",
-            guard=replace(self.memories.guard, corrections=False),
+            guard=replace(self.memories.guard, spared=0),
         )
         return [self._outcome(memories, operation) for operation in operations]
 

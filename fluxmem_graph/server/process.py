@@ -28,9 +28,8 @@ _STOP_TIMEOUT_S: Final = 30.0
 _KILL_TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.2
 _PORT_RACES: Final = 3
+_LARGE_HEAP_MB: Final = 4096
 _JVM_FLAGS: Final = (
-    # A heap this small has short pauses anyway, and code for G1 takes a fifth more processor time.
-    "-XX:+UseParallelGC",
     "-XX:-OmitStackTraceInFastThrow",
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:+DisableExplicitGC",
@@ -84,11 +83,24 @@ class ServerStatus:
     uptime_s: float | None = None
 
 
-class EmbeddedServer:
-    """The Neo4j of one profile, which outlives the process that started it."""
+def collector_for(heap_mb: int) -> str:
+    """Return the garbage collector that suits a heap.
 
-    def __init__(self, settings: Settings) -> None:
+    In a small one pauses are short anyway, and code for G1 takes more of the processor to compile and to run
+    (`benchmarks/collectors.py`); in a large one a full collection would stop everything for seconds.
+    """
+    return "ParallelGC" if heap_mb <= _LARGE_HEAP_MB else "G1GC"
+
+
+class EmbeddedServer:
+    """The Neo4j of one profile, which outlives the process that started it.
+
+    `collector` is the Java garbage collector that it starts with, if not the one for the size of its heap.
+    """
+
+    def __init__(self, settings: Settings, *, collector: str | None = None) -> None:
         self._settings = settings
+        self._collector = collector or collector_for(settings.server_heap_mb)
         self._profile = Profile(settings.profile_home.expanduser().absolute())
 
     @property
@@ -226,7 +238,12 @@ class EmbeddedServer:
 
     def _spawn(self, java: Java, jars: list[Path]) -> psutil.Process:
         home = self._profile.home
-        command = [str(java.path), f"-Xmx{self._settings.server_heap_mb}m", *_JVM_FLAGS]
+        command = [
+            str(java.path),
+            f"-Xmx{self._settings.server_heap_mb}m",
+            f"-XX:+Use{self._collector}",
+            *_JVM_FLAGS,
+        ]
         if java.has_vector_module:
             command.append("--add-modules=jdk.incubator.vector")
         command += ["-cp", os.pathsep.join(map(str, jars)), _MAIN_CLASS]

@@ -1,4 +1,4 @@
-"""Row 17 of the pitfalls: client or server is killed in the middle of an ingest or another long job."""
+"""Row 17 of the pitfalls: client or server is killed in an ingest, or between the steps of a long job."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from fluxmem_graph import FluxMem, NewMemory, Settings
 from fluxmem_graph.errors import Conflict, Unavailable
 from fluxmem_graph.server import EmbeddedServer
 from tests.integration.conftest import Tenants
-from tests.integration.graphs import unbroken
+from tests.integration.graphs import snapshot, unbroken
 
 TURNS = 2000
 KILLED_AT = 1100
@@ -43,7 +43,7 @@ import sys, time
 from fluxmem_graph import FluxMem, load_settings
 from fluxmem_graph.graph.database import Database
 
-namespace, statement, calls, job = sys.argv[1:]
+namespace, statement, calls, method, *arguments = sys.argv[1:]
 run, together, met = Database.run, Database.together, []
 
 def until_killed(names):
@@ -62,7 +62,7 @@ def together_until(self, work):
 
 Database.run, Database.together = run_until, together_until
 with FluxMem.connect(load_settings(embedder="hashing", namespace=namespace)) as memory:
-    eval(job)
+    getattr(memory, method)(*arguments)
 """
 
 
@@ -103,9 +103,9 @@ def run_until_killed(settings: Settings, program: str, *arguments: str) -> None:
     command = [sys.executable, "-c", program, *arguments]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as client:
         assert client.stdout is not None
-        assert client.stdout.readline() == "now\n"
-        client.send_signal(signal.SIGKILL)
-    assert client.returncode == -signal.SIGKILL
+        said = client.stdout.readline()
+        client.kill()
+    assert (said, client.returncode) == ("now\n", -signal.SIGKILL)
 
 
 def test_a_killed_client_leaves_what_a_second_run_completes(
@@ -121,8 +121,9 @@ def test_a_killed_import_is_completed_by_the_same_command(
     memory.ingest(turns())
     file, again, copy = tmp_path / "all.jsonl", tmp_path / "copy.jsonl", tenant()
     memory.export(file)
-    job = f"memory.import_file({str(file)!r})"
-    run_until_killed(server_settings, JOB, copy.namespace, "fluxmem.internal.importLinks", "2", job)
+    kill = ("fluxmem.internal.importLinks", "2", "import_file", str(file))
+    run_until_killed(server_settings, JOB, copy.namespace, *kill)
+    assert copy.stats()["memory"] == {"semantic active": TURNS}
     assert copy.stats()["link"].get("NEXT", 0) < TURNS - 1
     copy.import_file(file)
     copy.export(again)
@@ -134,9 +135,11 @@ def test_a_killed_replay_leaves_a_target_to_erase_and_the_source_whole(
 ) -> None:
     memory.ingest(turns())
     memory.undo_range(TURNS - 250, TURNS)
-    target = tenant()
-    job = f"memory.replay({target.namespace!r})"
-    run_until_killed(server_settings, JOB, memory.namespace, "fluxmem.undo", "3", job)
+    target, before = tenant(), snapshot(memory)
+    kill = ("fluxmem.undo", "3", "replay", target.namespace)
+    run_until_killed(server_settings, JOB, memory.namespace, *kill)
+    assert snapshot(memory) == before
+    assert target.stats()["memory"]["semantic active"] > TURNS - 250
     with pytest.raises(Conflict, match="is there already"):
         memory.replay(target.namespace)
     target.erase_namespace()
@@ -147,8 +150,8 @@ def test_a_killed_erasure_of_a_source_is_finished_by_the_next(
     memory: FluxMem, server_settings: Settings
 ) -> None:
     memory.ingest(turns())
-    job = "memory.erase_source('chat')"
-    run_until_killed(server_settings, JOB, memory.namespace, "fluxmem.internal.eraseMemories", "2", job)
+    kill = ("fluxmem.internal.eraseMemories", "2", "erase_source", "chat")
+    run_until_killed(server_settings, JOB, memory.namespace, *kill)
     assert 0 < memory.stats()["memory"]["semantic active"] < TURNS
     memory.erase_source("chat")
     assert memory.stats()["memory"] == {}
@@ -159,14 +162,14 @@ def test_a_killed_undo_of_a_run_and_a_killed_erasure_of_all_are_finished_by_the_
     memory: FluxMem, server_settings: Settings
 ) -> None:
     report = memory.ingest(turns())
-    job = f"memory.undo_run({report.run_id!r})"
-    run_until_killed(server_settings, JOB, memory.namespace, "fluxmem.undo", "3", job)
+    kill = ("fluxmem.undo", "3", "undo_run", report.run_id)
+    run_until_killed(server_settings, JOB, memory.namespace, *kill)
     assert 0 < memory.stats()["memory"]["semantic active"] < TURNS
     memory.undo_run(report.run_id)
     assert memory.stats()["memory"] == {"semantic deleted": TURNS}
     assert unbroken(memory)
-    erasing = "memory.erase_namespace()"
-    run_until_killed(server_settings, JOB, memory.namespace, "fluxmem.internal.eraseBatch", "2", erasing)
+    kill_erasure = ("fluxmem.internal.eraseBatch", "2", "erase_namespace")
+    run_until_killed(server_settings, JOB, memory.namespace, *kill_erasure)
     assert 0 < sum(memory.stats()["node"].values()) < 2 * TURNS
     memory.erase_namespace()
     assert sum(memory.stats()["node"].values()) == 0

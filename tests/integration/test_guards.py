@@ -94,16 +94,14 @@ def test_another_value_of_a_verified_fact_is_quarantined(memory: FluxMem) -> Non
 
 
 def test_a_file_is_compared_with_what_is_verified_before_each_batch(memory: FluxMem) -> None:
-    contradiction = NewMemory("The kettle boils at 80 degrees.", "1", "manual")
-    memory.add("The kettle boils at 96 degrees.", verified=True)
-    assert memory.ingest([contradiction]).quarantined == 1
-
     def verified_meanwhile() -> Iterator[NewMemory]:
-        yield from (NewMemory(f"page {n}", str(n), "book") for n in range(2 * BATCH))
+        yield NewMemory("The harbour closes at 5.", "before", "manual")
+        yield from (NewMemory(f"page {n}", str(n), "book") for n in range(BATCH))
         memory.add("The harbour closes at 10.", verified=True)
-        yield NewMemory("The harbour closes at 6.", "2", "manual")
+        yield NewMemory("The harbour closes at 6.", "after", "manual")
 
     assert memory.ingest(verified_meanwhile()).quarantined == 1
+    assert [found.content for found in memory.quarantined()] == ["The harbour closes at 6."]
 
 
 def test_things_that_differ_by_number_are_never_merged(memory: FluxMem) -> None:

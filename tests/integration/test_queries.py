@@ -123,6 +123,24 @@ def test_scores_over_few_equal_memories_are_finite_and_not_negative(memory: Flux
         assert len({hit.score for hit in hits}) <= 1
 
 
+def test_a_session_without_a_source_passes_its_score_on_through_both_doors(memory: FluxMem) -> None:
+    colours = ("blue", "red", "green", "grey", "white")
+    turns = ["Ada repairs the boat.", *(f"It was {colour}." for colour in colours)]
+    memory.ingest(NewMemory(turn, session="1") for turn in turns)
+    memory.ingest([NewMemory("Rain fell.", session="2")])
+    called = memory.database.call(
+        "CALL fluxmem.activate($ns, 'Ada and the boat', $embedding) YIELD content, spread RETURN *",
+        ns=memory.namespace,
+        embedding=memory.embedder.embed(["Ada and the boat"])[0].tolist(),
+    )
+    for spread in (
+        {row["content"]: row["spread"] for row in called},
+        {hit.content: hit.signals.spread or 0.0 for hit in memory.activate("Ada and the boat").facts},
+    ):
+        assert spread["It was white."] > 0, "five turns after, so by its session alone"
+        assert spread["Rain fell."] < spread["It was white."]
+
+
 # Row 16: stored text that closes the fence.
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from fluxmem_graph.errors import ServerError
 from fluxmem_graph.server import EmbeddedServer
-from fluxmem_graph.server.process import explain_death, find_process
+from fluxmem_graph.server.process import collector_for, explain_death, find_process
 from fluxmem_graph.server.profile import Ports, Profile, ServerState
 from fluxmem_graph.settings import Settings
 
@@ -192,3 +192,7 @@ def test_an_unknown_death_quotes_the_last_error() -> None:
 
 def test_a_silent_death_names_the_log() -> None:
     assert "see neo4j.log" in str(explain_death([], Path("neo4j.log")))
+
+
+def test_a_large_heap_is_collected_without_long_pauses() -> None:
+    assert [collector_for(heap_mb) for heap_mb in (256, 4096, 4097)] == ["ParallelGC", "ParallelGC", "G1GC"]
