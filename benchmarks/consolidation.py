@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.corpus import make_bases
+from benchmarks.corpus import make_bases, perturbed
 from benchmarks.running import measured
 from fluxmem_graph import FluxMem, NewEpisode, NewStep, load_settings
 from fluxmem_graph.embedding import load_embedder
-from fluxmem_graph.embedding.vectors import unit_rows
 from fluxmem_graph.evaluation.environment import environment
 from fluxmem_graph.operations.skills import Skills
 from fluxmem_graph.protocols import FloatMatrix
@@ -30,7 +29,6 @@ from fluxmem_graph.stages.clustering import cluster
 
 RUNS_A_TASK = 10
 TOOLS = ("search", "read", "compare", "book", "pay", "cancel", "write", "ask", "check", "send")
-NEARNESS = 0.9
 BASES = 2000
 
 
@@ -44,10 +42,9 @@ class TaskEmbedder:
 
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
         """Return an array of shape (len(texts), dimension), rows of unit length."""
-        noise = unit_rows(self._random.normal(size=(len(texts), self.dimension)))
         places = [self._tasks.get(text.partition("\n")[0]) for text in texts]
         bases = np.stack([np.zeros(self.dimension) if p is None else self._vectors[p] for p in places])
-        return unit_rows(NEARNESS * bases + np.sqrt(1 - NEARNESS**2) * noise)
+        return perturbed(bases, self._random)
 
 
 def episodes(tasks: Sequence[str], count: int, seed: int) -> Iterator[NewEpisode]:

@@ -7,8 +7,10 @@ the base's with noise: the index meets the neighbourhoods of a real model, and a
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluxmem_graph import NewMemory
 from fluxmem_graph.embedding.vectors import unit_rows
@@ -116,8 +118,13 @@ class PerturbedEmbedder:
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
         """Return an array of shape (len(texts), dimension), rows of unit length."""
         bases = self._vectors[[self._row[_base_text(text)] for text in texts]]
-        noise = unit_rows(self._random.normal(size=bases.shape))
-        return unit_rows(NEARNESS * bases + np.sqrt(1 - NEARNESS**2) * noise)
+        return perturbed(bases, self._random)
+
+
+def perturbed(rows: npt.NDArray[np.floating[Any]], generator: np.random.Generator) -> FloatMatrix:
+    """Return the rows with noise, at a cosine of about 0.9 to them; noise alone where they are zero."""
+    noise = unit_rows(generator.normal(size=rows.shape))
+    return unit_rows(NEARNESS * rows + np.sqrt(1 - NEARNESS**2) * noise)
 
 
 def _base_text(text: str) -> str:

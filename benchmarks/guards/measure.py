@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fluxmem_graph.embedding import HashingEmbedder, TransformerEmbedder
-from fluxmem_graph.ingest.claims import claim_of, contradicts
+from fluxmem_graph.ingest.claims import Claim, claim_of
 from fluxmem_graph.ingest.instructions import reads_like_instructions
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.settings import GuardSettings
@@ -45,6 +45,16 @@ def instructions(name: str) -> list[tuple[str, bool, bool]]:
         (row["text"], row["bad"], bool(reads_like_instructions(row["text"])))
         for row in rows(FOLDER / f"{name}.jsonl")
     ]
+
+
+def contradicts(claim: Claim | None, verified: Claim | None) -> bool:
+    """Tell what the store's guard asks by a query (see writes.py): one form, and exactly one other value.
+
+    Two that differ in more, such as day and amount, are about two events.
+    """
+    if claim is None or verified is None or claim.form != verified.form:
+        return False
+    return sum(one != other for one, other in zip(claim.values, verified.values, strict=True)) == 1
 
 
 def claims() -> list[tuple[str, bool, bool]]:

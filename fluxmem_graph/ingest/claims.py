@@ -110,13 +110,3 @@ def _begins(parts: list[_Part], place: int) -> bool:
 def _stem(word: str) -> str:
     # "doesn't count" denies "counts".
     return word[:-1] if word.endswith("s") and len(word) > 3 else word
-
-
-def contradicts(claim: Claim | None, verified: Claim | None) -> bool:
-    """Tell whether a claim says another thing about the same: the same form, and exactly one value differs.
-
-    Two that differ in more, such as day and amount, are about two events.
-    """
-    if claim is None or verified is None or claim.form != verified.form:
-        return False
-    return sum(one != other for one, other in zip(claim.values, verified.values, strict=True)) == 1

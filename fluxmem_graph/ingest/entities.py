@@ -5,8 +5,7 @@ and numbers after them. Common words at its ends are cut off, so that the first 
 name by its place alone; a run of three words or more also stays whole ("As You Like It"). Where `and`,
 `for`, `in`, `on`, `to` or `&` join two names, each is one as well. A title with its subtitle after a colon
 and a name with its rank ("Arthur Wellesley, 1st Duke of Wellington") are whole names too, as are capitalised
-quotations and the title, also without its parenthesis. Bare numbers are none. Scripts without capitals give
-only quoted names and titles.
+quotations. Bare numbers are none. Scripts without capitals give only quoted names.
 """
 
 import unicodedata
@@ -56,10 +55,10 @@ def title_names(title: str | None) -> list[str]:
     return [name for name in dict.fromkeys((whole, _PARENTHESIS.sub("", whole))) if name]
 
 
-def extract_entities(text: str, title: str | None = None) -> list[str]:
-    """Return the names in a text and its title, title first, each entity once, as first written."""
+def extract_entities(text: str) -> list[str]:
+    """Return the names in a text, each entity once, as first written."""
     names: dict[str, str] = {}
-    for name in (*title_names(title), *_in_runs(text), *_whole(text)):
+    for name in (*_in_runs(text), *_whole(text)):
         key = entity_key(name)
         if key and not key.replace(" ", "").isdecimal():
             names.setdefault(key, name)

@@ -9,7 +9,7 @@ from typing import Any
 from fluxmem_graph.errors import InvalidInput
 from fluxmem_graph.graph.database import Call, Database, vectors
 from fluxmem_graph.ingest import Item
-from fluxmem_graph.operations.batches import batched
+from fluxmem_graph.operations.batches import growing
 from fluxmem_graph.operations.embedded import embed_episodes, embed_memories
 from fluxmem_graph.operations.guards import Guard, told, written
 from fluxmem_graph.operations.namespaces import check_room
@@ -17,7 +17,9 @@ from fluxmem_graph.operations.rows import cleaned, episode_row, memory_row, new_
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Failure, IngestReport, NewEpisode, NewMemory
 
-BATCH = 256
+# The first are small, so that the server soon has something to write while the next ones are prepared;
+# later ones are large, since each costs it about 30 ms whatever is in it.
+SMALLEST, BATCH = 128, 512
 
 Progress = Callable[[int], None]
 """Called with the number of items done so far."""
@@ -64,7 +66,7 @@ class Ingest:
         done = 0
         with ThreadPoolExecutor(1) as writer:
             writing: Future[None] | None = None
-            for chunk in batched(items, BATCH):
+            for chunk in growing(items, SMALLEST, BATCH):
                 for batch in self._prepare(chunk):
                     self._look_at(batch)
                     self._embed(batch)

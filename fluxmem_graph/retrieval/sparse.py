@@ -92,11 +92,6 @@ class Bm25Index:
         return np.asarray(self._bm25.get_scores(terms), dtype=np.float64)
 
 
-def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
-    """Return one BM25 score >= 0 per text, with term statistics of these texts alone."""
-    return [float(score) for score in Bm25Index(texts).scores(query)]
-
-
 class _PositiveBm25(BM25Okapi):  # type: ignore[misc]
     """Okapi BM25 with Lucene's idf: the classic one is negative for a term in over half of the texts."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from fluxmem_graph.errors import StatementError
 
-Mode = Literal["READ", "WRITE", "SCHEMA"]
+Mode = Literal["READ", "WRITE"]
 Scope = Literal["namespace", "global"]
 
 
@@ -59,7 +59,6 @@ class Statement:
     scope: Scope
     body: str
     path: Path
-    checksum: str
 
     @property
     def signature(self) -> str:

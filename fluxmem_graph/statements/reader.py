@@ -11,7 +11,7 @@ from fluxmem_graph.statements.model import Mode, SchemaFile, Scope, Statement
 LANGUAGE: Final = "CYPHER 25"
 
 _SETTING = re.compile(r"(?P<key>mode|scope): *(?P<value>.*)")
-_ALLOWED: Final = {"mode": ("READ", "WRITE", "SCHEMA"), "scope": ("global",)}
+_ALLOWED: Final = {"mode": ("READ", "WRITE"), "scope": ("global",)}
 # What is no code: strings, escaped names and comments.
 _QUIET = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:``|[^`])*`|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 _USED = re.compile(r"\$([A-Za-z_]\w*)")
@@ -35,7 +35,6 @@ def read_statement(path: Path) -> Statement:
         scope=cast("Scope", settings.get("scope", "namespace")),
         body="\n".join(lines[end:]).strip(),
         path=path,
-        checksum=_checksum(text),
     )
     _check(statement, first_line=end + 1)
     return statement
@@ -85,7 +84,7 @@ def _read_comments(path: Path, lines: list[str]) -> tuple[str, dict[str, str]]:
     if not paragraphs[0]:
         fail("expected a description between the signature and '// mode:'")
     if "mode" not in settings:
-        fail("expected '// mode: READ', WRITE or SCHEMA as the header's end")
+        fail("expected '// mode: READ' or WRITE as the header's end")
     return " ".join(paragraphs[0]), settings
 
 

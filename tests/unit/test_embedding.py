@@ -24,12 +24,6 @@ from fluxmem_graph.settings import load_settings
 AWKWARD = ["", " ", "\u200b", "!", "😀", "我喜欢健身", "a" * 20_000, "word " * 4_000, "I like kites."]
 
 
-@pytest.fixture(autouse=True)
-def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "FLUXMEM_LLM_MODEL", "FLUXMEM_EMBEDDER"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def assert_unit_rows(rows: FloatMatrix, count: int, dimension: int) -> None:
     assert rows.shape == (count, dimension)
     assert rows.dtype == np.float32

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.guards.measure import claims, drift, instructions, measured
+from benchmarks.guards.measure import claims, contradicts, drift, instructions, measured
 from fluxmem_graph.embedding import HashingEmbedder
-from fluxmem_graph.ingest.claims import claim_of, contradicts
+from fluxmem_graph.ingest.claims import claim_of
 from fluxmem_graph.ingest.instructions import reads_like_instructions
 
 

@@ -45,7 +45,6 @@ def test_a_title_is_a_name_with_and_without_its_parenthesis() -> None:
     assert title_names("Heat (film)") == ["Heat (film)", "Heat"]
     assert title_names("Heat") == ["Heat"]
     assert title_names(None) == title_names(" ") == []
-    assert extract_entities("nothing here", "Heat (film)") == ["Heat (film)", "Heat"]
 
 
 def test_a_mention_has_the_key_of_the_title() -> None:
@@ -90,12 +89,12 @@ def test_keys_are_stable_and_names_are_never_blank_or_numbers(text: str) -> None
         "a",
         "an",
     }
-    for name in extract_entities(text, text):
+    for name in extract_entities(text):
         assert entity_key(name).strip()
         assert not entity_key(name).replace(" ", "").isdecimal()
 
 
-@given(st.text(), st.none() | st.text())
-def test_each_entity_comes_once(text: str, title: str | None) -> None:
-    keys = [entity_key(name) for name in extract_entities(text, title)]
+@given(st.text())
+def test_each_entity_comes_once(text: str) -> None:
+    keys = [entity_key(name) for name in extract_entities(text)]
     assert len(keys) == len(set(keys))

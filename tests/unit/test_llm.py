@@ -20,12 +20,6 @@ from fluxmem_graph.policies.language import Operations
 from fluxmem_graph.settings import load_settings
 
 
-@pytest.fixture(autouse=True)
-def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "FLUXMEM_LLM_MODEL", "FLUXMEM_EMBEDDER"):
-        monkeypatch.delenv(name, raising=False)
-
-
 class Verdict(StrEnum):
     KEEP = "keep"
     DROP = "drop"

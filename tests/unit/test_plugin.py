@@ -25,7 +25,6 @@ LOOK = Statement(
     scope="namespace",
     body="CYPHER 25\nRETURN '\\u0041' AS id",
     path=Path("skill.look.cypher"),
-    checksum="",
 )
 
 

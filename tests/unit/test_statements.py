@@ -116,7 +116,7 @@ def test_a_default_is_read_in_the_notation_of_show_procedures(
         ("fluxmem.look", "fluxmem.internal.look", 1, "look.cypher"),
         ("// Looks around,\n// twice.\n//\n// And why.\n", "//\n", 5, "expected a description"),
         ("// mode: READ\n", "", 7, "expected '// mode: READ'"),
-        ("mode: READ", "mode: FAST", 8, "READ|WRITE|SCHEMA"),
+        ("mode: READ", "mode: FAST", 8, "READ|WRITE"),
         ("// mode: READ", "// mode: READ\n// mode: READ", 9, "once"),
         ("// mode: READ", "// mode: READ\n// scope: some", 9, "scope: global"),
         ("CYPHER 25", "CYPHER 5", 9, "expected 'CYPHER 25'"),
