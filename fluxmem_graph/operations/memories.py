@@ -25,6 +25,8 @@ from fluxmem_graph.operations.rows import (
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Layer, Memory, NewMemory, Status
 
+_HELD = (Status.QUARANTINED, Status.DELETED)
+
 
 @dataclass(frozen=True, slots=True)
 class Memories:
@@ -40,13 +42,14 @@ class Memories:
     def add(self, memories: Sequence[NewMemory], *, verified: bool = False, reason: str = "") -> list[Memory]:
         """Store memories and return them in order; one that exists already is returned as it is.
 
-        `verified` ones are not guarded: what contradicts them later is. Raises InvalidInput before anything
-        is written.
+        `verified` ones are not guarded: what contradicts them later is. Raises InvalidInput, or Conflict for
+        an external id that is stored with another text, before anything is written.
         """
         memories = [cleaned(memory) for memory in memories]
         rows = [memory_row(memory) for memory in memories]
         if not rows:
             return []
+        self._check_external_ids(rows)
         matrix = embed_memories(self.embedder, memories)
         for row, vector in zip(rows, vectors(matrix), strict=True):
             row |= {"embedding": vector, "embedding_model": self.embedder.name}
@@ -62,7 +65,24 @@ class Memories:
         stored = done[0]
         id_of = {row["key"]: row["id"] for row in stored}
         found = {memory.id: memory for memory in self.read(list(id_of.values()))}
-        return [found[id_of[row["key"]]] for row in rows]
+        added = [found[id_of[row["key"]]] for row in rows]
+        for row, memory in zip(rows, added, strict=True):
+            if row["external_id"] is not None and row["content"] != memory.content:
+                # Another writer was faster: what was there has changed neither its text nor its status.
+                raise _taken(row, memory.id, memory.status)
+        return added
+
+    def _check_external_ids(self, rows: Sequence[Row]) -> None:
+        named = {row["key"]: row for row in rows if row["external_id"] is not None}
+        if not named:
+            return
+        for row in rows:
+            if row["content"] != named.get(row["key"], row)["content"]:
+                raise Conflict(f"{_called(row)} stands for two texts; nothing was stored")
+        for stored in self.database.run("fluxmem.internal.known", namespace=self.namespace, keys=list(named)):
+            row = named[stored["key"]]
+            if stored["hashes"][0] != row["content_hash"]:
+                raise _taken(row, stored["id"], stored["status"])
 
     def read(self, ids: Sequence[str]) -> list[Memory]:
         """Return the memories with these ids, of any layer and status; unknown ids are left out."""
@@ -182,3 +202,15 @@ class Memories:
         if not memory_id:
             return NotFound("a memory's id is empty")
         return NotFound(f"no memory {memory_id} in namespace {self.namespace}")
+
+
+def _called(row: Row) -> str:
+    source = f" of source {row['source']}" if row["source"] else ""
+    return f"id {row['external_id']}{source}"
+
+
+def _taken(row: Row, memory_id: str, status: str) -> Conflict:
+    edit = f"`fluxmem edit {memory_id}`"
+    if status in _HELD:
+        edit = f"`memory.update({memory_id!r}, ..., revive=True)`"
+    return Conflict(f"{_called(row)} is stored with another text ({status}); edit it with {edit}")
