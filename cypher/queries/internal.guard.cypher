@@ -2,6 +2,7 @@
 //
 // Quarantine what the operations of this transaction stored and a guard objects to; always one row.
 //
+// Citing another source stores no text: what a person has decided about the one that is there stays.
 // `items` are maps of operation_id (the one that stored it), why (what a rule has found, or null), claim and values
 // (what the text claims), new_id (of the operation logged here) and, from a log, the reason. Beside the rules: a text that contradicts a
 // verified memory, and one whose cosine to its memory's first version is below `drift`: after more than `spared`
@@ -15,7 +16,8 @@ CALL () {
   MATCH (operation:Operation {namespace: $namespace, id: item.operation_id})-[:TOUCHED]->(memory:Memory)
   WHERE memory.status IN ['active', 'local']
     // What is left out here, most of an ingest, would cost as much as storing it.
-    AND (verifying AND item.claim IS NOT NULL OR operation.kind = 'update' OR item.why <> '' OR item.reason IS NOT NULL)
+    AND (operation.kind <> 'source' AND (verifying AND item.claim IS NOT NULL OR operation.kind = 'update' OR item.why <> '')
+      OR item.reason IS NOT NULL)
   CALL (operation, memory) {
     WITH * WHERE operation.kind = 'update' AND memory.version > 1 + $spared
     MATCH (first:Memory {namespace: $namespace, id: memory.id + '@1'})

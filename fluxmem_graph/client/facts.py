@@ -94,6 +94,7 @@ class Facts(Connected):
         """Replace a fact's content; its id, links and former version stay. Raises NotFound or Conflict.
 
         With `revive` also that of a quarantined or deleted one, which the guards then judge by the new text.
+        Who vouched for the former text has not vouched for this one: it is verified no more.
         """
         return self._memories.update(memory_id, content, metadata=metadata, revive=revive, reason=reason)
 

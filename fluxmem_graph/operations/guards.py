@@ -21,6 +21,11 @@ class Guard:
     spared: int = 1
     """How many rewritings of a memory may drift: the first may correct it all, unless a policy makes it."""
 
+    @property
+    def keeps_verified(self) -> bool:
+        """Whether verified memories may not be rewritten: a policy has nobody's word for another text."""
+        return self.settings.enabled and self.spared == 0
+
     def calls(self, items: Sequence[dict[str, Any]]) -> list[Call]:
         """Return the call that quarantines what is objected to; none when there is nothing to look at."""
         if not (items and self.settings.enabled):

@@ -25,6 +25,7 @@ from fluxmem_graph.operations.rows import (
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Layer, Memory, NewMemory, Status
 
+_RETRIEVABLE = (Status.ACTIVE, Status.CANDIDATE, Status.LOCAL)
 _HELD = (Status.QUARANTINED, Status.DELETED)
 
 
@@ -130,32 +131,38 @@ class Memories:
         """Replace a fact's content; the former version stays in the graph.
 
         With `revive` a quarantined or deleted one becomes active with the new text, never with the former.
-        Raises NotFound, InvalidInput, or Conflict: another layer or status, or a text stored already.
+        A verified one is verified no more: its former version is. Raises NotFound, InvalidInput, or Conflict:
+        another layer or status, a text stored already, or a policy that edits what is verified.
         """
         former = self.get(memory_id)
         if former.layer is not Layer.SEMANTIC:
             raise Conflict(f"memory {memory_id} is {former.layer}; only facts can be edited")
-        call = self.updating(former, clean_text(content), metadata=metadata, reason=reason)
-        operation_id = call[1]["change"]["operation_id"]
-        first = self._reviving(former, reason) if revive else []
-        if not self._together([*first, call, *self.guard.calls([written(operation_id, call[1]["content"])])]):
-            raise Conflict(
-                f"memory {memory_id} is {self.get(memory_id).status}; only retrievable memories can be edited"
-            )
+        statuses = {"statuses": [*_RETRIEVABLE, *_HELD]} if revive else {}
+        call = self.updating(former, clean_text(content), metadata=metadata, reason=reason, **statuses)
+        change = call[1]["change"]
+        change["unless_verified"] = self.guard.keeps_verified
+        if not self._together(
+            [call, *self.guard.calls([written(change["operation_id"], call[1]["content"])])]
+        ):
+            status = self.get(memory_id).status
+            if status in _RETRIEVABLE:
+                raise Conflict(f"memory {memory_id} is verified; a person may change it with `fluxmem edit`")
+            raise Conflict(f"memory {memory_id} is {status}; only retrievable memories can be edited")
         return self.get(memory_id)
 
-    def _reviving(self, former: Memory, reason: str) -> list[Call]:
-        if former.status is Status.QUARANTINED:
-            return [("fluxmem.release", {"id": former.id, "operationId": new_id(), "reason": reason})]
-        if former.status is Status.DELETED:
-            row = {"key": former.key, "content": former.content, "operation_id": new_id()}
-            return [("fluxmem.create", {"memories": [row], "reason": reason})]
-        return []
-
     def updating(
-        self, former: Memory, text: str, *, metadata: Mapping[str, Any] | None = None, reason: str
+        self,
+        former: Memory,
+        text: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        reason: str,
+        **condition: Any,
     ) -> Call:
-        """Return the call that replaces a fact's content. Raises InvalidInput."""
+        """Return the call that replaces a fact's content. Raises InvalidInput.
+
+        `condition` is what `fluxmem.update` takes of `statuses` and `restores`.
+        """
         title = None if former.name == caption(former.content) else former.name
         changed = NewMemory(text, speaker=former.speaker, title=title, occurred_at=former.occurred_at)
         names = entity_rows(changed, frozenset())
@@ -166,6 +173,7 @@ class Memories:
             "content_hash": content_hash(text),
             "mentions": names["mentions"],
             "phrases": names["phrases"],
+            **condition,
         }
         if metadata is not None:
             change["metadata"], change["tags"] = encode_metadata(metadata)
