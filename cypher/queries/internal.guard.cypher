@@ -31,15 +31,15 @@ CALL () {
       WHERE item.values[place] <> verified.claim_values[place]]) = 1
     RETURN min(verified.id) AS verified
   }
-  WITH item, memory, coalesce(item.reason,
+  WITH item, memory, operation.at AS at, coalesce(item.reason,
       CASE WHEN item.why <> '' THEN 'reads like instructions: ' + item.why END,
       'contradicts the verified memory ' + verified,
       CASE WHEN cosine < $drift THEN 'drifted too far from its first version: cosine '
         + toString(round(cosine, 2)) + ', limit ' + toString($drift) END) AS why
   WHERE why IS NOT NULL
-  WITH memory, collect(item)[0] AS item, collect(why)[0] AS why
+  WITH memory, collect(item)[0] AS item, collect(why)[0] AS why, min(at) AS at
   ORDER BY memory.key
-  RETURN collect({memory: memory, item: item, why: why, status: memory.status}) AS found
+  RETURN collect({memory: memory, item: item, why: why, at: at, status: memory.status}) AS found
 }
 CALL (found) {
   WITH found WHERE size(found) > 0
@@ -52,7 +52,8 @@ CALL (found) {
   SET memory.status = 'quarantined'
   CREATE (:Operation {
     namespace: $namespace, id: coalesce(entry.item.new_id, randomUUID()), seq: seq, kind: 'quarantine', actor: $actor,
-    reason: entry.why, at: datetime(), before: '{"status":"' + entry.status + '"}',
+    // There was no moment at which it could be recalled.
+    reason: entry.why, at: entry.at, before: '{"status":"' + entry.status + '"}',
     after: '{"status":"quarantined","operation":"' + entry.item.operation_id + '"}', run_id: $runId
   })-[:TOUCHED]->(memory)
   RETURN collect(memory.id) AS quarantined
