@@ -6,7 +6,7 @@
 // speaker, title or date), content_hash, embedding, embedding_model, source,
 // speaker, occurred_at (a time or its ISO 8601 text), metadata (JSON text), tags, previous_key, operation_id, after (JSON text of the new
 // state), mentions and about (entities as maps of key and name), phrases (keys of names that it mentions if some
-// memory is about them). Defaults: id is a random UUID, key is the id, text is the content. A key that exists already is left as it is, unless it was deleted and `revive` is true; a
+// memory is about them). Defaults: id is a random UUID, key is the id, text is the content. A key that exists already is left as it is, unless it was deleted, `revive` is true and its content_hash, if given, is the same; a
 // source that it did not have yet is added, as an operation of kind `source`.
 // No row: they would be more than the namespace's quota. The order of locks is the order of keys, and the tenant's node, which hands out seq, is locked last.
 //
@@ -45,7 +45,8 @@ MERGE (memory:Memory {namespace: $namespace, key: key})
     memory.tags = coalesce(row.tags, [])
 WITH tenant, now, memory, key, min(position) AS position, collect(row) AS rows
 WITH tenant, now, memory, key, position, rows, rows[0] AS row, memory.version = 0 AS fresh,
-  $revive AND memory.status = 'deleted' AS revived
+  $revive AND memory.status = 'deleted'
+    AND coalesce(memory.content_hash = rows[0].content_hash, true) AS revived
 SET memory.version = CASE WHEN fresh THEN 1 ELSE memory.version END
 SET memory.status = CASE WHEN revived THEN 'active' ELSE memory.status END,
   memory.gaps = CASE WHEN revived THEN coalesce(memory.gaps, []) + [memory.recorded_to, now] ELSE memory.gaps END

@@ -12,7 +12,7 @@ WHERE memory.namespace = $namespace AND memory.id IS NOT NULL AND memory.recorde
   AND (memory.recorded_to IS NULL OR memory.recorded_to > $moment)
   AND none(place IN range(0, size(coalesce(memory.gaps, [])) - 2, 2)
     WHERE memory.gaps[place] <= $moment AND $moment < memory.gaps[place + 1])
-  AND NOT memory.status IN ['candidate', 'quarantined'] AND (memory.layer <> 'episodic' OR memory.ended_at <= $moment)
+  AND memory.status <> 'candidate' AND (memory.layer <> 'episodic' OR memory.ended_at <= $moment)
   AND all(tag IN $tags WHERE tag IN memory.tags)
 WITH memory, 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 AS cosine,
   size([word IN $words WHERE toLower(coalesce(memory.text, memory.content)) CONTAINS word]) AS found
@@ -22,6 +22,14 @@ WITH memory, cosine, found
 WHERE NOT EXISTS { (memory)-[:RESHAPES]->() } OR EXISTS {
   (memory)<-[touched:TOUCHED]-(operation:Operation)
   WHERE touched.promoted AND operation.at <= $moment AND coalesce(operation.undone_at > $moment, true) }
+WITH memory, cosine, found
+// What was quarantined then, whatever was decided since.
+WHERE NOT EXISTS {
+  (memory)<-[:SUPERSEDES*0..1]-(holder:Memory)<-[:TOUCHED]-(held:Operation {kind: 'quarantine'})
+  WHERE held.at <= $moment AND coalesce(held.undone_at > $moment, true) AND NOT EXISTS {
+    (holder)<-[:TOUCHED]-(decided:Operation)
+    WHERE decided.kind IN ['release', 'verify', 'update'] AND decided.seq > held.seq AND decided.at <= $moment
+      AND coalesce(decided.undone_at > $moment, true) } }
 WITH memory, cosine, found LIMIT $top
 RETURN coalesce(head(COLLECT { MATCH (memory)<-[:SUPERSEDES]-(now:Memory) WHERE memory.status <> 'active' RETURN now.id }), memory.id) AS id,
   memory.layer AS layer, memory.version AS version, memory.name AS name, coalesce(head(COLLECT {

@@ -120,11 +120,14 @@ CALL (operation, memory, former, refused) {
   SET other.key = other.key + '@' + other.id
 }
 CALL (operation, memory, former, refused, now) {
-  WITH *, former {.*} AS state, coalesce(memory.gaps, []) + [memory.recorded_from, now] AS gaps
+  // The status is there where the update changed it too.
+  WITH *, former {.*} AS state, coalesce(memory.gaps, []) + [memory.recorded_from, now] AS gaps,
+    split(operation.before, '"')[5] AS status
   WHERE refused IS NULL AND operation.kind = 'update'
   DETACH DELETE former
   // All of it is replaced, since the former version may lack what the later one has.
-  SET memory = state {.*, id: memory.id, status: memory.status, recorded_to: memory.recorded_to, gaps: gaps,
+  SET memory = state {.*, id: memory.id, status: coalesce(status, memory.status), gaps: gaps,
+    recorded_to: CASE status WHEN 'deleted' THEN state.recorded_to ELSE memory.recorded_to END,
     key: left(state.key, size(state.key) - size('@' + state.version))}
 }
 CALL (operation, refused) {
@@ -212,6 +215,7 @@ CALL (operation, memory, refused, now) {
       WHEN operation.kind IN ['delete', 'drop'] THEN null ELSE memory.recorded_to END,
     memory.verified = CASE WHEN operation.kind = 'verify' THEN null ELSE memory.verified END,
     memory.claim = CASE WHEN operation.kind = 'verify' THEN null ELSE memory.claim END,
+    memory.claim_values = CASE WHEN operation.kind = 'verify' THEN null ELSE memory.claim_values END,
     operation.undone = true, operation.undone_at = now, tenant.seq = tenant.seq + 1
   CREATE (undoing:Operation {
     namespace: $namespace, id: coalesce($newOperationId, randomUUID()), seq: tenant.seq, kind: 'undo',

@@ -1,26 +1,34 @@
 // fluxmem.update(namespace :: STRING, id :: STRING, content :: STRING, change = {} :: MAP, actor = driver :: STRING, reason =  :: STRING, runId = null :: STRING) :: (id :: STRING, version :: INTEGER, seq :: INTEGER)
 //
-// Replace the content of an active memory; the former version stays as a superseded node.
+// Replace the content of a memory that is retrievable; the former version stays as a superseded node.
 //
-// The memory keeps its id and its links; the copy takes the id `ID@VERSION` and is linked by SUPERSEDES.
+// The memory keeps its id and its links; the copy takes the id `ID@VERSION` and is linked by SUPERSEDES. Verified is
+// a text, not a memory: the copy keeps that.
 // `change` may hold key, name, text, content_hash, embedding, embedding_model, metadata (JSON text), tags,
 // mentions (entities as maps of key and name), phrases (keys of names that it mentions if some memory is about
-// them), operation_id and after (JSON text of the new state).
+// them), operation_id and after (JSON text of the new state); statuses (those that the memory may have instead, such as
+// deleted: it becomes active), unless_verified (then a verified one is left alone) and restores (the number of a former
+// version whose text comes back, verified if it was).
 // Without an embedding the memory is found by its words and links only.
 //
 // mode: WRITE
 CYPHER 25
 MATCH (memory:Memory {namespace: $namespace, id: $id})
 SET memory.namespace = memory.namespace // takes the lock before the status is read
-WITH memory, memory.version AS version, datetime() AS now
-WHERE memory.status IN ['active', 'candidate', 'local']
+WITH memory, memory.version AS version, memory.status AS status, datetime() AS now
+WHERE status IN coalesce($change.statuses, ['active', 'candidate', 'local'])
+  AND NOT (coalesce($change.unless_verified, false) AND coalesce(memory.verified, false))
+OPTIONAL MATCH (memory)-[:SUPERSEDES]->(restored:Memory {version: $change.restores, status: 'superseded'})
 SET memory.version = version + 1
-WITH memory, version, now
+WITH memory, restored, version, status, now
 CREATE (former:$(labels(memory)))
+// One that was deleted was not there until now.
 SET former = memory {.*, id: memory.id + '@' + version, key: memory.key + '@' + version, version: version,
-  status: 'superseded', recorded_to: now}
+  status: 'superseded', recorded_to: coalesce(memory.recorded_to, now)}
 CREATE (memory)-[:SUPERSEDES]->(former)
-WITH memory, former, now
+SET memory.verified = restored.verified, memory.claim = restored.claim, memory.claim_values = restored.claim_values,
+  memory.status = CASE WHEN status IN ['quarantined', 'deleted'] THEN 'active' ELSE status END, memory.recorded_to = null
+WITH memory, former, status, now
 CALL (memory, former) {
   MATCH (memory)-[mention:MENTIONS]->(entity:Entity)
   CREATE (former)-[:MENTIONS]->(entity)
@@ -43,17 +51,18 @@ SET memory.content = $content, memory.text = coalesce($change.text, $content), m
   memory.embedding_model = $change.embedding_model, memory.embedding = null, memory.recorded_from = now,
   memory.metadata = coalesce($change.metadata, memory.metadata),
   memory.tags = coalesce($change.tags, memory.tags)
-WITH memory, former, now
+WITH memory, former, status, now
 CALL (memory) {
   WITH * WHERE $change.embedding IS NOT NULL
   CALL db.create.setNodeVectorProperty(memory, 'embedding', toFloatList($change.embedding))
 }
-WITH memory, former, now
+WITH memory, former, status, now
 MATCH (tenant:Namespace {name: $namespace})
 SET tenant.seq = tenant.seq + 1
 CREATE (operation:Operation {
   namespace: $namespace, id: coalesce($change.operation_id, randomUUID()), seq: tenant.seq, kind: 'update',
-  actor: $actor, reason: $reason, at: now, before: '{"version":' + former.version + '}',
+  actor: $actor, reason: $reason, at: now, before: '{"version":' + former.version
+    + CASE memory.status WHEN status THEN '' ELSE ',"status":"' + status + '"' END + '}',
   after: coalesce($change.after, '{"content":"' + replace(replace($content, '\\', '\\\\'), '"', '\\"') + '"}')
 })-[:TOUCHED]->(memory)
 SET operation.run_id = $runId

@@ -1,6 +1,8 @@
-// fluxmem.internal.known(namespace :: STRING, keys :: LIST<STRING>) :: (key :: STRING, id :: STRING, content_hash :: STRING, sources :: LIST<STRING>)
+// fluxmem.internal.known(namespace :: STRING, keys :: LIST<STRING>) :: (key :: STRING, id :: STRING, status :: STRING, hashes :: LIST<STRING>, sources :: LIST<STRING>)
 //
-// Which of these keys are stored already, or were until an edit, with which content and from which sources.
+// Which of these keys are stored already, or were until an edit, with which contents and from which sources.
+//
+// `hashes` are those of the content and then of its former versions.
 //
 // mode: READ
 CYPHER 25
@@ -15,5 +17,7 @@ CALL (key, present) {
   WITH * WHERE present IS NOT NULL
   RETURN present AS former
 }
-RETURN key, former.id AS id, former.content_hash AS content_hash,
+RETURN key, former.id AS id, former.status AS status, [former.content_hash] + COLLECT {
+    MATCH (former)-[:SUPERSEDES]->(earlier:Memory {status: 'superseded'}) RETURN earlier.content_hash
+  } AS hashes,
   COLLECT { MATCH (former)<-[:SUPERSEDES*0..1]-(holder:Memory)-[:FROM]->(source:Source) RETURN DISTINCT source.uri } AS sources

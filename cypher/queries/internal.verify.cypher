@@ -2,7 +2,8 @@
 //
 // Mark memories as verified, with what they claim; one that is quarantined is released. Always one row.
 //
-// `items` are maps of key, claim, values, operation_id and after (JSON text of these).
+// `items` are maps of key, content_hash (one of another text is left alone), claim, values, operation_id and after (JSON
+// text of key, claim and values).
 //
 // mode: WRITE
 CYPHER 25
@@ -12,6 +13,7 @@ CALL () {
   SET memory.namespace = memory.namespace // takes the lock before the status is read
   WITH memory, item
   WHERE memory.status IN ['active', 'quarantined'] AND NOT coalesce(memory.verified, false)
+    AND coalesce(memory.content_hash = item.content_hash, true)
   WITH memory, collect(item)[0] AS item
   ORDER BY memory.key
   RETURN collect({memory: memory, item: item, status: memory.status}) AS found

@@ -43,8 +43,8 @@ class Facts(Connected):
     ) -> Memory:
         """Store one memory and return it; the same fact again returns the one that is there.
 
-        A `verified` one is vouched for: later texts that contradict it are quarantined.
-        Raises InvalidInput before anything is written.
+        A `verified` one is vouched for: later texts that contradict it are quarantined. Raises InvalidInput,
+        or Conflict for an external id that is stored with another text, before anything is written.
         """
         new = NewMemory(
             content, external_id, source, speaker, title, occurred_at, metadata or {}, session
@@ -52,7 +52,7 @@ class Facts(Connected):
         return self._memories.add([new], verified=verified, reason=reason)[0]
 
     def add_many(self, memories: Sequence[NewMemory], *, reason: str = "") -> list[Memory]:
-        """Store memories in one transaction and return them in order. Raises InvalidInput."""
+        """Store memories in one transaction and return them in order. Raises InvalidInput or Conflict."""
         return self._memories.add(memories, reason=reason)
 
     def ingest(self, items: Iterable[Item], progress: Progress | None = None) -> IngestReport:
@@ -94,6 +94,7 @@ class Facts(Connected):
         """Replace a fact's content; its id, links and former version stay. Raises NotFound or Conflict.
 
         With `revive` also that of a quarantined or deleted one, which the guards then judge by the new text.
+        Who vouched for the former text has not vouched for this one: it is verified no more.
         """
         return self._memories.update(memory_id, content, metadata=metadata, revive=revive, reason=reason)
 

@@ -30,7 +30,7 @@ from langgraph.store.base import (
 
 from fluxmem_graph.client import FluxMem
 from fluxmem_graph.client.paging import PAGE, every_match
-from fluxmem_graph.errors import FluxMemError
+from fluxmem_graph.errors import Conflict, FluxMemError
 from fluxmem_graph.ingest.values import metadata_tag
 from fluxmem_graph.operations.batches import batched
 from fluxmem_graph.operations.expiring import Expiring, Overdue
@@ -150,10 +150,15 @@ class FluxMemStore(BaseStore):
         }
         content = _text(op)
         if former is None:
-            former = self._memory.add_many([NewMemory(content, op.key, source, metadata=metadata)])[0]
+            try:
+                [former] = self._memory.add_many([NewMemory(content, op.key, source, metadata=metadata)])
+            except Conflict:
+                # Another one was faster.
+                former = self._memory.find(op.key, source, status=None)
+                if former is None:
+                    raise
             if former.metadata == metadata:
                 return
-            # Another one was faster.
         self._memory.update(former.id, content, metadata=metadata, revive=True)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:

@@ -8,6 +8,7 @@ from typing import Any
 from fluxmem_graph.graph.database import Call
 from fluxmem_graph.ingest.claims import claim_of
 from fluxmem_graph.ingest.instructions import reads_like_instructions
+from fluxmem_graph.ingest.values import content_hash
 from fluxmem_graph.operations.rows import new_id
 from fluxmem_graph.settings import GuardSettings
 
@@ -19,6 +20,11 @@ class Guard:
     settings: GuardSettings = field(default_factory=GuardSettings)
     spared: int = 1
     """How many rewritings of a memory may drift: the first may correct it all, unless a policy makes it."""
+
+    @property
+    def keeps_verified(self) -> bool:
+        """Whether verified memories may not be rewritten: a policy has nobody's word for another text."""
+        return self.settings.enabled and self.spared == 0
 
     def calls(self, items: Sequence[dict[str, Any]]) -> list[Call]:
         """Return the call that quarantines what is objected to; none when there is nothing to look at."""
@@ -50,7 +56,7 @@ def _item(operation_id: str, why: str) -> dict[str, Any]:
 
 def verifying(key: str, text: str) -> dict[str, Any]:
     """Return what marks the memory of a key as verified."""
-    item = {**written(new_id(), text), "key": key}
+    item = {**written(new_id(), text), "key": key, "content_hash": content_hash(text)}
     after = {
         "status": "active",
         "verified": True,

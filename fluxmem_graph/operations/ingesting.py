@@ -21,6 +21,8 @@ from fluxmem_graph.types import Failure, IngestReport, NewEpisode, NewMemory
 # later ones are large, since each costs it about 30 ms whatever is in it.
 SMALLEST, BATCH = 128, 512
 
+OTHER_TEXT = "this id is stored with another text; edit it with `fluxmem edit`"
+
 Progress = Callable[[int], None]
 """Called with the number of items done so far."""
 
@@ -54,7 +56,7 @@ class Ingest:
     _speakers: frozenset[str] = frozenset()
     _last_key: dict[tuple[str | None, str], str] = field(default_factory=dict)
     # Of the chunk before, which may still be on its way to the database.
-    _recent: dict[str, tuple[str, set[str | None]]] = field(default_factory=dict)
+    _recent: dict[str, tuple[list[str], set[str | None]]] = field(default_factory=dict)
 
     def run(self, items: Iterable[Item], progress: Progress | None = None) -> IngestReport:
         """Store what is new; `created + unchanged + failures` is the number of items.
@@ -92,7 +94,7 @@ class Ingest:
         )
         fresh = [self._without_known(batch) for batch in batches if batch.rows]
         self._recent = {
-            row["key"]: (row["content_hash"], {row["source"]}) for batch in fresh for row in batch.rows
+            row["key"]: ([row["content_hash"]], {row["source"]}) for batch in fresh for row in batch.rows
         }
         return fresh
 
@@ -120,25 +122,23 @@ class Ingest:
     def _without_known(self, batch: _Batch) -> _Batch:
         keys = [row["key"] for row in batch.rows]
         stored = self.database.run("fluxmem.internal.known", namespace=self.namespace, keys=keys)
-        known: dict[str, tuple[str, set[str | None] | None]] = dict(self._recent)
+        known: dict[str, tuple[list[str], set[str | None] | None]] = dict(self._recent)
         for row in stored:
-            _, recent = known.get(row["key"], ("", None))
-            known[row["key"]] = (row["content_hash"], set(row["sources"]) | (recent or set()))
+            _, recent = known.get(row["key"], ([], None))
+            known[row["key"]] = (row["hashes"], set(row["sources"]) | (recent or set()))
         fresh: list[int] = []
         for place, row in enumerate(batch.rows):
-            key, source = row["key"], row["source"]
-            text, sources = known.get(key, (row["content_hash"], None))
-            if text == row["content_hash"] and (sources is None or source not in sources | {None}):
+            key, source, text = row["key"], row["source"], row["content_hash"]
+            texts, sources = known.get(key, ([text], None))
+            if text == texts[0] and (sources is None or source not in sources | {None}):
                 # New, or from a source that the stored one does not have yet.
-                known[key] = (text, (sources or set()) | {source})
+                known[key] = (texts, (sources or set()) | {source})
                 fresh.append(place)
-            elif text == row["content_hash"]:
+            elif text in texts:
+                # As it is stored, or was until somebody edited it.
                 self.report.unchanged += 1
             else:
-                where = f"{row['source']} {row['external_id']}"
-                self.report.failures.append(
-                    Failure(where, "this id is stored with another text; edit it with `fluxmem edit`")
-                )
+                self.report.failures.append(Failure(f"{source} {row['external_id']}", OTHER_TEXT))
         batch.rows = [batch.rows[place] for place in fresh]
         batch.items = [batch.items[place] for place in fresh]
         return batch

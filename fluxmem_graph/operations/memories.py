@@ -25,6 +25,9 @@ from fluxmem_graph.operations.rows import (
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.types import Layer, Memory, NewMemory, Status
 
+_RETRIEVABLE = (Status.ACTIVE, Status.CANDIDATE, Status.LOCAL)
+_HELD = (Status.QUARANTINED, Status.DELETED)
+
 
 @dataclass(frozen=True, slots=True)
 class Memories:
@@ -40,13 +43,14 @@ class Memories:
     def add(self, memories: Sequence[NewMemory], *, verified: bool = False, reason: str = "") -> list[Memory]:
         """Store memories and return them in order; one that exists already is returned as it is.
 
-        `verified` ones are not guarded: what contradicts them later is. Raises InvalidInput before anything
-        is written.
+        `verified` ones are not guarded: what contradicts them later is. Raises InvalidInput, or Conflict for
+        an external id that is stored with another text, before anything is written.
         """
         memories = [cleaned(memory) for memory in memories]
         rows = [memory_row(memory) for memory in memories]
         if not rows:
             return []
+        self._check_external_ids(rows)
         matrix = embed_memories(self.embedder, memories)
         for row, vector in zip(rows, vectors(matrix), strict=True):
             row |= {"embedding": vector, "embedding_model": self.embedder.name}
@@ -62,7 +66,24 @@ class Memories:
         stored = done[0]
         id_of = {row["key"]: row["id"] for row in stored}
         found = {memory.id: memory for memory in self.read(list(id_of.values()))}
-        return [found[id_of[row["key"]]] for row in rows]
+        added = [found[id_of[row["key"]]] for row in rows]
+        for row, memory in zip(rows, added, strict=True):
+            if row["external_id"] is not None and row["content"] != memory.content:
+                # Another writer was faster: what was there has changed neither its text nor its status.
+                raise _taken(row, memory.id, memory.status)
+        return added
+
+    def _check_external_ids(self, rows: Sequence[Row]) -> None:
+        named = {row["key"]: row for row in rows if row["external_id"] is not None}
+        if not named:
+            return
+        for row in rows:
+            if row["content"] != named.get(row["key"], row)["content"]:
+                raise Conflict(f"{_called(row)} stands for two texts; nothing was stored")
+        for stored in self.database.run("fluxmem.internal.known", namespace=self.namespace, keys=list(named)):
+            row = named[stored["key"]]
+            if stored["hashes"][0] != row["content_hash"]:
+                raise _taken(row, stored["id"], stored["status"])
 
     def read(self, ids: Sequence[str]) -> list[Memory]:
         """Return the memories with these ids, of any layer and status; unknown ids are left out."""
@@ -110,32 +131,38 @@ class Memories:
         """Replace a fact's content; the former version stays in the graph.
 
         With `revive` a quarantined or deleted one becomes active with the new text, never with the former.
-        Raises NotFound, InvalidInput, or Conflict: another layer or status, or a text stored already.
+        A verified one is verified no more: its former version is. Raises NotFound, InvalidInput, or Conflict:
+        another layer or status, a text stored already, or a policy that edits what is verified.
         """
         former = self.get(memory_id)
         if former.layer is not Layer.SEMANTIC:
             raise Conflict(f"memory {memory_id} is {former.layer}; only facts can be edited")
-        call = self.updating(former, clean_text(content), metadata=metadata, reason=reason)
-        operation_id = call[1]["change"]["operation_id"]
-        first = self._reviving(former, reason) if revive else []
-        if not self._together([*first, call, *self.guard.calls([written(operation_id, call[1]["content"])])]):
-            raise Conflict(
-                f"memory {memory_id} is {self.get(memory_id).status}; only retrievable memories can be edited"
-            )
+        statuses = {"statuses": [*_RETRIEVABLE, *_HELD]} if revive else {}
+        call = self.updating(former, clean_text(content), metadata=metadata, reason=reason, **statuses)
+        change = call[1]["change"]
+        change["unless_verified"] = self.guard.keeps_verified
+        if not self._together(
+            [call, *self.guard.calls([written(change["operation_id"], call[1]["content"])])]
+        ):
+            status = self.get(memory_id).status
+            if status in _RETRIEVABLE:
+                raise Conflict(f"memory {memory_id} is verified; a person may change it with `fluxmem edit`")
+            raise Conflict(f"memory {memory_id} is {status}; only retrievable memories can be edited")
         return self.get(memory_id)
 
-    def _reviving(self, former: Memory, reason: str) -> list[Call]:
-        if former.status is Status.QUARANTINED:
-            return [("fluxmem.release", {"id": former.id, "operationId": new_id(), "reason": reason})]
-        if former.status is Status.DELETED:
-            row = {"key": former.key, "content": former.content, "operation_id": new_id()}
-            return [("fluxmem.create", {"memories": [row], "reason": reason})]
-        return []
-
     def updating(
-        self, former: Memory, text: str, *, metadata: Mapping[str, Any] | None = None, reason: str
+        self,
+        former: Memory,
+        text: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        reason: str,
+        **condition: Any,
     ) -> Call:
-        """Return the call that replaces a fact's content. Raises InvalidInput."""
+        """Return the call that replaces a fact's content. Raises InvalidInput.
+
+        `condition` is what `fluxmem.update` takes of `statuses` and `restores`.
+        """
         title = None if former.name == caption(former.content) else former.name
         changed = NewMemory(text, speaker=former.speaker, title=title, occurred_at=former.occurred_at)
         names = entity_rows(changed, frozenset())
@@ -146,6 +173,7 @@ class Memories:
             "content_hash": content_hash(text),
             "mentions": names["mentions"],
             "phrases": names["phrases"],
+            **condition,
         }
         if metadata is not None:
             change["metadata"], change["tags"] = encode_metadata(metadata)
@@ -182,3 +210,15 @@ class Memories:
         if not memory_id:
             return NotFound("a memory's id is empty")
         return NotFound(f"no memory {memory_id} in namespace {self.namespace}")
+
+
+def _called(row: Row) -> str:
+    source = f" of source {row['source']}" if row["source"] else ""
+    return f"id {row['external_id']}{source}"
+
+
+def _taken(row: Row, memory_id: str, status: str) -> Conflict:
+    edit = f"`fluxmem edit {memory_id}`"
+    if status in _HELD:
+        edit = f"`memory.update({memory_id!r}, ..., revive=True)`"
+    return Conflict(f"{_called(row)} is stored with another text ({status}); edit it with {edit}")

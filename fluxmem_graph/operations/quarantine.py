@@ -7,7 +7,7 @@ from fluxmem_graph.errors import Conflict
 from fluxmem_graph.graph.database import Call
 from fluxmem_graph.operations.memories import Memories
 from fluxmem_graph.operations.rows import new_id
-from fluxmem_graph.types import Quarantined
+from fluxmem_graph.types import Quarantined, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,17 @@ class Quarantine:
         if not (found and found[0].former):
             self._decide([self._call("fluxmem.drop", memory_id, reason)], memory_id)
             return
-        back = self.memories.updating(self.memories.get(memory_id), found[0].former, reason=reason)
-        self._decide([self._call("fluxmem.release", memory_id, reason), back], memory_id)
+        version = found[0].version - 1
+        former = self.memories.get(f"{memory_id}@{version}")
+        back = self.memories.updating(
+            self.memories.get(memory_id),
+            former.content,
+            metadata=former.metadata,
+            reason=reason,
+            statuses=[Status.QUARANTINED],
+            restores=version,
+        )
+        self._decide([back], memory_id)
 
     def _call(self, name: str, memory_id: str, reason: str) -> Call:
         return name, {

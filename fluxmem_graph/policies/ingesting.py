@@ -8,16 +8,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fluxmem_graph.errors import InvalidInput, LLMError
-from fluxmem_graph.graph.database import vectors
+from fluxmem_graph.graph.database import Row, vectors
 from fluxmem_graph.ingest import Item
-from fluxmem_graph.ingest.values import memory_key
+from fluxmem_graph.ingest.values import content_hash, memory_key
 from fluxmem_graph.operations.embedded import embed_memories
-from fluxmem_graph.operations.ingesting import BATCH, Ingest, item_name
+from fluxmem_graph.operations.ingesting import BATCH, OTHER_TEXT, Ingest, item_name
 from fluxmem_graph.operations.memories import Memories
 from fluxmem_graph.operations.namespaces import check_room
 from fluxmem_graph.operations.rows import cleaned, new_id
 from fluxmem_graph.policies.applying import Applier, read_note
 from fluxmem_graph.policies.features import Chunk, cost
+from fluxmem_graph.policies.language import LLMPolicy
 from fluxmem_graph.policies.memory import Capacity, Entry, no_room
 from fluxmem_graph.policies.policy import Policy
 from fluxmem_graph.types import (
@@ -61,16 +62,16 @@ class GraphStore:
         return sum(entry.tokens for entry in self.entries.values())
 
     def read(self, chunk: Chunk, top_k: int) -> list[tuple[Entry, float]]:
-        """Return the facts nearest to a chunk in the whole namespace."""
+        """Return the `top_k` facts nearest to a chunk in the whole namespace."""
         self.counts["read"] += 1
         database, namespace = self.memories.database, self.memories.namespace
         [vector] = vectors(np.asarray([chunk.vector], np.float32))
-        rows = database.run("fluxmem.search", namespace=namespace, embedding=vector, topK=top_k)
+        rows = database.run("fluxmem.internal.nearest", namespace=namespace, embedding=vector, topK=top_k)
         found = {memory.id: memory for memory in self.memories.read([row["id"] for row in rows])}
         return [
             (self.entries.get(row["id"]) or _entry(found[row["id"]], chunk), row["cosine"])
             for row in rows
-            if row["id"] in found and found[row["id"]].layer == "semantic"
+            if row["id"] in found
         ]
 
     def apply(self, policy: Policy, operations: Sequence[AtomicOperation], chunk: Chunk) -> list[Applied]:
@@ -186,8 +187,11 @@ class PolicyIngest:
         try:
             memory = cleaned(item)
             key = memory_key(memory.source, memory.external_id, memory.content)
-            if self._is_stored(key):
-                self.report.unchanged += 1
+            if stored := self._known(key):
+                if self._says(stored, memory):
+                    self.report.unchanged += 1
+                else:
+                    self.report.failures.append(Failure(where, OTHER_TEXT))
                 return
             [vector] = embed_memories(self.store.memories.embedder, [memory])
             chunk = Chunk(key, memory, vector)
@@ -206,9 +210,13 @@ class PolicyIngest:
         self.report.skipped += not made and not failures
         self.report.failures += failures
 
-    def _is_stored(self, key: str) -> bool:
+    def _known(self, key: str) -> list[Row]:
         memories = self.store.memories
-        return bool(memories.database.run("fluxmem.internal.known", namespace=memories.namespace, keys=[key]))
+        return memories.database.run("fluxmem.internal.known", namespace=memories.namespace, keys=[key])
+
+    def _says(self, stored: list[Row], memory: NewMemory) -> bool:
+        # What a model made of a chunk is in its own words, which tell nothing about the chunk's.
+        return isinstance(self.policy, LLMPolicy) or content_hash(memory.content) in stored[0]["hashes"]
 
 
 def _parts(items: Iterable[Item]) -> Iterator[NewMemory | list[Item]]:

@@ -32,6 +32,14 @@ def test_the_same_text_again_is_the_same_memory(fluxmem: Fluxmem) -> None:
     assert len(first.out.split()) == 1
 
 
+def test_another_text_under_a_stored_id_is_a_failure(fluxmem: Fluxmem) -> None:
+    memory_id = fluxmem("add", "Port is 8080", "--external-id", "p").out.strip()
+    done = fluxmem("add", "Port is 9090", "--external-id", "p", "--verified")
+    assert (done.code, done.out) == (1, "")
+    assert f"fluxmem edit {memory_id}" in done.error
+    assert fluxmem("show", memory_id, "--json").json["content"] == "Port is 8080"
+
+
 def test_text_comes_from_standard_input_for_a_dash(fluxmem: Fluxmem) -> None:
     added = fluxmem("add", "-", "--json", stdin="Grüner Tee\nzieht kurz.\n".encode())
     assert added.json["content"] == "Grüner Tee\nzieht kurz."

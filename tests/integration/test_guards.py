@@ -8,7 +8,7 @@ from fluxmem_graph import FluxMem, NewEpisode, NewMemory, NewStep
 from fluxmem_graph.errors import Conflict, NotFound
 from fluxmem_graph.operations.ingesting import BATCH
 from fluxmem_graph.settings import GuardSettings
-from fluxmem_graph.types import Update
+from fluxmem_graph.types import Delete, Update
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import snapshot, unbroken
 
@@ -128,6 +128,47 @@ def test_verifying_what_is_there_vouches_for_it_and_undo_takes_that_back(memory:
     assert memory.get(order.id).status == "quarantined"
 
 
+def test_another_source_of_a_text_changes_nothing_that_a_person_decided(
+    memory: FluxMem, tenant: Tenants
+) -> None:
+    vouched = memory.add(ORDER, source="a.md", verified=True)
+    other = memory.add(f"{ORDER} Never.", source="a.md")
+    memory.release(other.id)
+    assert memory.add(ORDER, source="b.md").status == "active"
+    report = memory.ingest([NewMemory(ORDER, source="c.md"), NewMemory(f"{ORDER} Never.", source="c.md")])
+    assert (report.quarantined, memory.quarantined()) == (0, [])
+    assert {memory.get(found.id).status for found in (vouched, other)} == {"active"}
+    assert memory.replay(tenant().namespace).difference is None
+
+
+def test_who_edits_a_verified_fact_vouches_no_more_until_that_is_undone(
+    memory: FluxMem, tenant: Tenants
+) -> None:
+    fact = memory.add("The kettle boils at 96 degrees.", verified=True)
+    assert memory.update(fact.id, "The kettle boils at 98 degrees.").status == "active"
+    memory.add("The kettle boils at 80 degrees.")
+    assert memory.quarantined() == []
+    assert memory.replay(tenant().namespace).difference is None
+    memory.undo(memory.log(fact.id)[0].id)
+    assert memory.add("The kettle boils at 70 degrees.").status == "quarantined"
+    other = memory.add("The kettle boils in the kitchen.")
+    assert memory.update(other.id, "The kettle boils at 60 degrees.").status == "quarantined"
+
+
+def test_a_policy_can_not_rewrite_a_verified_fact(memory: FluxMem) -> None:
+    fact = memory.add("The kettle boils at 96 degrees.", verified=True)
+    report = memory.ingest([NewMemory("The kettle boils at 80 degrees.", "1", "web")], policy="rules")
+    assert [(failure.where, failure.reason) for failure in report.failures] == [
+        ("web 1", f"update: memory {fact.id} is verified; a person may change it with `fluxmem edit`")
+    ]
+    [refused] = memory.apply([Update(fact.id, "The kettle boils at 96 degrees, they say.")])
+    assert refused.problem.startswith(f"memory {fact.id} is verified")
+    assert recalled(memory, "When does the kettle boil?") == {"The kettle boils at 96 degrees."}
+    assert memory.add("The kettle boils at 80 degrees.").status == "quarantined"
+    deleted, gone = memory.apply([Delete(fact.id), Update(fact.id, "x")])
+    assert deleted.done and gone.problem.startswith(f"memory {fact.id} is deleted")
+
+
 def test_another_tenants_verified_fact_says_nothing(memory: FluxMem, tenant: Callable[[], FluxMem]) -> None:
     memory.add("The kettle boils at 96 degrees.", verified=True)
     assert tenant().add("The kettle boils at 80 degrees.").status == "active"
@@ -178,8 +219,56 @@ def test_dropping_a_rewriting_brings_the_former_text_back(memory: FluxMem) -> No
     )
     assert ORDER not in recalled(memory, "Lena instructions boats")
     memory.undo(memory.log(added.id)[0].id)
-    memory.undo(memory.log(added.id)[2].id)
     assert (memory.get(added.id).content, memory.get(added.id).status) == (ORDER, "quarantined")
+    assert memory.quarantined()[0].former == "Lena works at Acme in Bergen."
+    assert recalled(memory, "Lena instructions boats") == set()
+    assert unbroken(memory)
+
+
+def test_dropping_a_rewriting_brings_the_former_version_back_with_all_that_was_said_of_it(
+    memory: FluxMem, tenant: Tenants
+) -> None:
+    added = memory.add("The kettle boils at 96 degrees.", metadata={"team": "data"}, verified=True)
+    memory.update(added.id, ORDER, metadata={"team": "nobody"})
+    memory.drop(added.id)
+    assert memory.get(added.id).metadata == {"team": "data"}
+    assert [found.id for found in memory.match({"team": "data"})] == [added.id]
+    assert memory.add("The kettle boils at 80 degrees.").status == "quarantined"
+    assert memory.replay(tenant().namespace).difference is None
+
+
+def test_an_edit_that_was_undone_is_not_what_a_later_rewriting_replaced(memory: FluxMem) -> None:
+    added = memory.add("Lena works at Acme in Bergen.")
+    memory.update(added.id, "Lena works at Apex in Bergen.")
+    memory.undo(memory.log(added.id)[0].id)
+    memory.update(added.id, "Lena works at Abco in Bergen.")
+    memory.update(added.id, ORDER)
+    assert [found.former for found in memory.quarantined()] == ["Lena works at Abco in Bergen."]
+    memory.drop(added.id)
+    assert memory.get(added.id).content == "Lena works at Abco in Bergen."
+
+
+def test_dropping_what_replaced_a_quarantined_text_brings_that_back_nowhere(memory: FluxMem) -> None:
+    added = memory.add(ORDER)
+    again = memory.update(added.id, f"{ORDER} Never.", revive=True)
+    assert (again.status, memory.quarantined()[0].former) == ("quarantined", None)
+    memory.drop(added.id)
+    assert memory.get(added.id).status == "deleted"
+
+
+@pytest.mark.parametrize("before", ["quarantined", "deleted"])
+def test_a_text_that_was_held_comes_back_held_when_its_edit_is_undone(
+    memory: FluxMem, tenant: Tenants, before: str
+) -> None:
+    added = memory.add(ORDER)
+    if before == "deleted":
+        memory.drop(added.id)
+    then = memory.get(added.id)
+    assert memory.update(added.id, "Boats are red.", revive=True).status == "active"
+    memory.undo(memory.log(added.id)[0].id)
+    assert memory.get(added.id) == then
+    assert recalled(memory, "boats instructions") == set()
+    assert memory.replay(tenant().namespace).difference is None
     assert unbroken(memory)
 
 

@@ -3,7 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -327,8 +329,33 @@ def test_a_value_that_is_quarantined_can_be_deleted_and_no_release_brings_it_bac
     store.put(("users",), "order", {"text": "Boats are red."})
     item = store.get(("users",), "order")
     assert item is not None and item.value == {"text": "Boats are red."}
-    assert [operation.kind for operation in memory.log()[:2]] == ["update", "revive"]
+    assert [operation.kind for operation in memory.log()[:2]] == ["update", "delete"]
     assert memory.replay(tenant().namespace).difference is None
+
+
+def test_a_value_whose_rewriting_is_dropped_is_given_back(store: FluxMemStore, memory: FluxMem) -> None:
+    store.put(("users",), "boat", {"text": "Boats are red."})
+    store.put(("users",), "boat", ORDER)
+    assert store.get(("users",), "boat") is None
+    memory.drop(memory.quarantined()[0].id)
+    item = store.get(("users",), "boat")
+    assert item is not None and item.value == {"text": "Boats are red."}
+
+
+def test_of_many_who_put_one_key_at_once_the_last_counts(memory: FluxMem) -> None:
+    values = [{"text": f"Boat {n} is the fastest."} for n in range(6)]
+    start = Barrier(6)
+
+    def put(value: dict[str, Any]) -> None:
+        store = FluxMemStore(memory)
+        start.wait()
+        for key in ("a", "b", "c"):
+            store.put(("users",), key, value)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(put, values))
+    found = [item.value for item in FluxMemStore(memory).search(("users",))]
+    assert len(found) == 3 and all(value in values for value in found)
 
 
 def test_no_store_sees_another_tenant(tenant: Tenants) -> None:

@@ -1,6 +1,7 @@
 """Atomic operations and policies on the real store."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -105,6 +106,34 @@ def test_ingest_under_rules_can_be_repeated(memory: FluxMem) -> None:
     report = memory.ingest(chat(), policy="rules")
     assert report.created == 0
     assert [row.id for row in memory.log()] == [row.id for row in before]
+
+
+def test_another_text_under_a_stored_id_is_a_failure_under_a_policy_too(memory: FluxMem) -> None:
+    memory.ingest(chat(), policy="rules")
+    edited = memory.find("t3", "chat")
+    assert edited is not None
+    memory.update(edited.id, "Ben plays the cello")
+    assert memory.ingest(chat()[3:], policy="rules").unchanged == 1
+    report = memory.ingest([replace(chat()[3], content="Ben plays the drums")], policy="rules")
+    assert (report.created, report.unchanged) == (0, 0)
+    [failure] = report.failures
+    assert failure.where == "chat t3" and "fluxmem edit" in failure.reason
+
+
+def test_what_a_model_stored_in_its_own_words_is_known_again(memory: FluxMem) -> None:
+    words = operations({"operation": "create", "content": "A red bicycle from Lisbon"})
+    policed = with_policy(memory, ScriptedLLM([words]), name="llm")
+    policed.ingest(chat()[1:2])
+    assert policed.ingest(chat()[1:2]).unchanged == 1
+
+
+def test_a_policy_reads_the_nearest_fact_behind_nearer_episodes(memory: FluxMem) -> None:
+    fact = memory.add("A red bicycle stands in Lisbon")
+    text = CHAT[1]
+    memory.ingest([NewEpisode(text, (NewStep("", "go"),), external_id=str(n)) for n in range(3)])
+    chunk = Chunk("c", NewMemory(text), memory.embedder.embed([text])[0])
+    [(entry, _)] = GraphStore(memory._applier, None).read(chunk, 1)
+    assert entry.id == fact.id
 
 
 def test_ingest_under_the_learned_policy_keeps_within_its_bounds(memory: FluxMem) -> None:
