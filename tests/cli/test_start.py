@@ -86,6 +86,21 @@ def test_a_server_that_does_not_answer_is_a_failure(
     assert "not printed" not in done.error
 
 
+@pytest.mark.parametrize("uri", ["bolt://neo4j:secret@127.0.0.1:1", "bolt://neo4j:sec/secret@127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "command", [["stats"], ["status"], ["doctor"], ["up"], ["browser", "--no-open"]], ids=str
+)
+def test_a_password_in_the_address_is_never_printed(
+    offline: Fluxmem, monkeypatch: pytest.MonkeyPatch, command: list[str], uri: str
+) -> None:
+    monkeypatch.setenv("NEO4J_URI", uri)
+    monkeypatch.setenv("NEO4J_PASSWORD", "other")
+    done = offline(*command)
+    assert "secret" not in done.out + done.err
+    if command == ["stats"]:
+        assert (done.code, "NEO4J_USERNAME and NEO4J_PASSWORD" in done.error) == (2, True)
+
+
 def test_debug_shows_where_a_failure_came_from(offline: Fluxmem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_URI", UNREACHABLE)
     monkeypatch.setenv("FLUXMEM_LOG_LEVEL", "DEBUG")
