@@ -60,6 +60,11 @@ def erase(name: NameArgument, yes: YesOption = False, as_json: JsonOption = Fals
         print_json({"namespace": name, "nodes": nodes, "left": left})
     else:
         print(f"{nodes} nodes erased; {left} are left of namespace {name}")
+    if not nodes:
+        # No failure: whoever erases again after a crash may find the work done.
+        note(f"there is no namespace {name}; see `fluxmem namespace list`")
+    if left:
+        raise typer.Exit(1)
 
 
 @app.command()

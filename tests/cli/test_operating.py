@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fluxmem_graph import FluxMem
 from tests.cli.conftest import Fluxmem
 
 
@@ -104,6 +105,20 @@ def test_namespaces_are_made_listed_limited_and_erased(fluxmem: Fluxmem, namespa
     assert failed.code == 2 and "--yes" in failed.error
     assert fluxmem("namespace", "erase", namespace, "--yes", "--json").json["left"] == 0
     assert "namespace list" in fluxmem("namespace", "quota", namespace).error
+    again = fluxmem("namespace", "erase", namespace, "--yes")
+    assert (again.code, f"no namespace {namespace}" in again.err) == (0, True)
+
+
+def test_an_erasure_that_leaves_something_is_a_failure(
+    fluxmem: Fluxmem, monkeypatch: pytest.MonkeyPatch, namespace: str
+) -> None:
+    fluxmem("add", "one")
+    # Another process writes meanwhile.
+    erase = FluxMem.erase_namespace
+    monkeypatch.setattr(FluxMem, "erase_namespace", lambda memory: (erase(memory), memory.add("two"))[0])
+    left = fluxmem("namespace", "erase", namespace, "--yes")
+    assert (left.code, left.err) == (1, "")
+    assert "0 are left" not in left.out
 
 
 def test_memories_sources_and_subjects_are_erased_with_a_report(fluxmem: Fluxmem) -> None:
