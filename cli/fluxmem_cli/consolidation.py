@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fluxmem_cli.connecting import open_memory
-from fluxmem_cli.options import JsonOption, NamespaceOption
-from fluxmem_cli.output import note, print_json, print_table, snippet, to_plain
+from fluxmem_cli.options import NamespaceOption
+from fluxmem_cli.output import note, print_json, print_json_line, print_table, snippet, to_plain
 from fluxmem_cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 COLUMNS = ("change", "skill", "name", "version", "runs", "new", "PEMS before", "PEMS", "by")
 MINUTE = 60
+
+RoundsJsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document; with --watch one a line, for each run.")
+]
 
 
 def consolidate(
@@ -33,7 +37,7 @@ def consolidate(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw clusters and PEMS as a PNG file.")
     ] = None,
     namespace: NamespaceOption = None,
-    as_json: JsonOption = False,
+    as_json: RoundsJsonOption = False,
 ) -> None:
     """Make skills of finished episodes.
 
@@ -54,7 +58,7 @@ def consolidate(
                 note(str(error))
             else:
                 if not watch or done.applied:
-                    _show(done, as_json)
+                    _show(done, as_json, watch)
                     _draw(memory, done, plot)
             if not watch:
                 return
@@ -84,9 +88,9 @@ def _consolidated(memory: "FluxMem", apply: bool, approve: bool, at_least: int) 
         )
 
 
-def _show(done: "Consolidation", as_json: bool) -> None:
+def _show(done: "Consolidation", as_json: bool, watch: bool) -> None:
     if as_json:
-        print_json(consolidation_json(done))
+        (print_json_line if watch else print_json)(consolidation_json(done))
         return
     print_table(COLUMNS, [_row(change) for change in done.changes if change.change != "none"])
     counts = _counts(done)

@@ -31,6 +31,11 @@ def print_json(value: object) -> None:
     print(to_json(value))
 
 
+def print_json_line(value: object) -> None:
+    """Print a value as one line of JSON, at once: whoever reads a stream of them waits for it."""
+    print(json.dumps(to_plain(value), ensure_ascii=False), flush=True)
+
+
 def to_json(value: object) -> str:
     """Return a value as an indented JSON document."""
     return json.dumps(to_plain(value), ensure_ascii=False, indent=2)
