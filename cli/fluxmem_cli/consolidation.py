@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fluxmem_cli.connecting import open_memory
+from fluxmem_cli.files import check_plot
 from fluxmem_cli.options import NamespaceOption
 from fluxmem_cli.output import note, print_json, print_json_line, print_table, snippet, to_plain
 from fluxmem_cli.progress import progress_bar
@@ -70,12 +71,7 @@ def _check(apply: bool, watch: bool, plot: Path | None) -> None:
 
     if watch and not apply:
         raise ConfigurationError("--watch makes skills again and again: give --apply too")
-    if plot is not None:
-        from fluxmem_graph.evaluation.plots import check_matplotlib
-
-        check_matplotlib()
-        if not plot.parent.is_dir():
-            raise ConfigurationError(f"--plot {plot}: no folder {plot.parent}")
+    check_plot(plot)
 
 
 def _consolidated(memory: "FluxMem", apply: bool, approve: bool, at_least: int) -> "Consolidation":

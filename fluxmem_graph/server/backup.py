@@ -42,14 +42,16 @@ class Backup:
 def back_up(server: EmbeddedServer, file: Path, progress: Progress) -> Backup:
     """Write an archive of the server's data, replacing a file only when the archive is whole.
 
-    Raises ServerError when there is no data or not enough disk space.
+    Raises ConfigurationError for a wrong path, or ServerError when there is no data or not enough disk space.
     """
     file = file.expanduser().absolute()
     source = server.profile
-    if not (source.home / DATA / "databases").is_dir():
-        raise ServerError(f"there is no data in {source.home}; start the server first with `fluxmem up`")
     if not file.parent.is_dir():
         raise ConfigurationError(f"there is no folder {file.parent}")
+    if file.is_dir():
+        raise ConfigurationError(f"{file} is a folder; name a file in it")
+    if not (source.home / DATA / "databases").is_dir():
+        raise ServerError(f"there is no data in {source.home}; start the server first with `fluxmem up`")
     # The copy and the archive, which may be no smaller.
     _require_space(file.parent, 2 * _size(source.home / DATA))
     manifest = {"format": FORMAT, "neo4j": NEO4J_VERSION, "created": datetime.now(UTC).isoformat()}

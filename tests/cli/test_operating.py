@@ -115,8 +115,9 @@ def test_an_erasure_that_leaves_something_is_a_failure(
     fluxmem("add", "one")
     # Another process writes meanwhile.
     erase = FluxMem.erase_namespace
-    monkeypatch.setattr(FluxMem, "erase_namespace", lambda memory: (erase(memory), memory.add("two"))[0])
-    left = fluxmem("namespace", "erase", namespace, "--yes")
+    with monkeypatch.context() as patched:
+        patched.setattr(FluxMem, "erase_namespace", lambda memory: (erase(memory), memory.add("two"))[0])
+        left = fluxmem("namespace", "erase", namespace, "--yes")
     assert (left.code, left.err) == (1, "")
     assert "0 are left" not in left.out
 

@@ -58,6 +58,15 @@ def test_without_a_command_the_help_is_printed(offline: Fluxmem) -> None:
         ["eval", "retrieval", ".", "--systems", "fluxmem,magic"],
         ["eval", "retrieval", ".", "--top-k", "five"],
         ["eval", "retrieval", ".", "--json", "no-such-folder/figures.json"],
+        ["import", "no-such-file.jsonl"],
+        ["import", "."],
+        ["export", "no-such-folder/out.jsonl"],
+        ["export", "."],
+        ["backup", "."],
+        ["view", "--output", "no-such-folder/page.html"],
+        ["view", "--output", "."],
+        ["consolidate", "--plot", "no-such-folder/plot.png"],
+        ["consolidate", "--plot", "."],
     ],
 )
 def test_wrong_usage_is_told_in_one_line_before_a_server_starts(
@@ -66,6 +75,7 @@ def test_wrong_usage_is_told_in_one_line_before_a_server_starts(
     done = offline(*arguments)
     assert done.code == 2
     assert done.error
+    assert ".part" not in done.error
 
 
 def test_a_wrong_setting_is_named(offline: Fluxmem, monkeypatch: pytest.MonkeyPatch) -> None:
