@@ -77,16 +77,20 @@ def read_policy(name: str | None) -> "PolicyName | None":
 
 
 def _row_count(paths: Sequence[str]) -> int | None:
-    """Return the number of lines when all paths are JSON Lines files, else None."""
+    """Return the number of lines when all paths are JSON Lines files that can be read, else None."""
     from fluxmem_graph.ingest.paths import ROW_SUFFIXES
 
     files = [Path(path) for path in paths]
     if not all(file.is_file() and file.suffix.lower() in ROW_SUFFIXES for file in files):
         return None
     total = 0
-    for file in files:
-        with file.open("rb") as lines:
-            total += sum(1 for _ in lines)
+    try:
+        for file in files:
+            with file.open("rb") as lines:
+                total += sum(1 for _ in lines)
+    except OSError:
+        # The reader names it, and goes on with the others.
+        return None
     return total
 
 
