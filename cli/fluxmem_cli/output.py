@@ -21,6 +21,11 @@ def note(message: str) -> None:
     print(printable(message), file=sys.stderr, flush=True)
 
 
+def note_quarantined(what: str = "it") -> None:
+    """Say that a guard keeps something from being recalled."""
+    note(f"{what} is quarantined; `fluxmem quarantine list` says why")
+
+
 def print_text(text: str) -> None:
     """Print text on standard output as it is, but for control characters."""
     print(printable(text))

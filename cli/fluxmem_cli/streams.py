@@ -9,7 +9,7 @@ import typer
 
 from fluxmem_cli.connecting import open_memory
 from fluxmem_cli.options import STANDARD_INPUT, JsonOption, NamespaceOption, ReasonOption
-from fluxmem_cli.output import note, print_json, print_table, printable, snippet
+from fluxmem_cli.output import note, note_quarantined, print_json, print_table, printable, snippet
 
 if TYPE_CHECKING:
     from fluxmem_graph.client import FluxMem
@@ -43,7 +43,14 @@ def observe(
     notes = ReadNotes()
     # Before the server: a wrong path is told at once.
     items = _read(path, stream, jsonl, notes)
-    done: dict[str, Any] = {"stream": stream, "messages": 0, "opened": [], "closed": [], "failures": []}
+    done: dict[str, Any] = {
+        "stream": stream,
+        "messages": 0,
+        "quarantined": 0,
+        "opened": [],
+        "closed": [],
+        "failures": [],
+    }
     with open_memory(namespace) as memory:
         _observe_all(memory, items, stream, mark, done, quiet=as_json)
     for item in notes.undated:
@@ -131,6 +138,9 @@ def _observe_one(memory: "FluxMem", item: "NewMemory", stream: str, mark: bool) 
 
 
 def _tell(seen: "Observed", text: str, done: dict[str, Any], quiet: bool) -> None:
+    done["quarantined"] += len(seen.quarantined)
+    for name in seen.quarantined:
+        note_quarantined(name)
     if seen.closed is not None:
         done["closed"].append(seen.closed)
         _say(f"closed {seen.closed}", quiet)
