@@ -111,6 +111,15 @@ def test_a_password_in_the_address_is_never_printed(
         assert (done.code, "NEO4J_USERNAME and NEO4J_PASSWORD" in done.error) == (2, True)
 
 
+@pytest.mark.parametrize("command", [["skill", "show", "x", "--version", "2"], ["add", "--", "-h"]], ids=str)
+def test_an_option_or_text_that_looks_like_a_question_for_help_is_none(
+    fluxmem: Fluxmem, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setenv("FLUXMEM_LOG_LEVEL", "DEBUG")
+    monkeypatch.setenv("FLUXMEM_LOG_FORMAT", "json")
+    assert '"event"' in fluxmem(*command).err
+
+
 def test_debug_shows_where_a_failure_came_from(offline: Fluxmem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_URI", UNREACHABLE)
     monkeypatch.setenv("FLUXMEM_LOG_LEVEL", "DEBUG")
