@@ -165,8 +165,10 @@ def episodes(
         found = memory.episodes(top)
     if as_json:
         print_json({"episodes": found})
-    else:
+    elif found:
         print_table(_COLUMNS, map(_row, found))
+    else:
+        note("no episode yet; see `fluxmem episode start --help` and `fluxmem observe --help`")
 
 
 def _row(episode: "EpisodeSummary") -> tuple[str, ...]:

@@ -26,6 +26,19 @@ def test_the_log_is_filtered(fluxmem: Fluxmem) -> None:
     assert "2020" in fluxmem("log", "--since", "2020-99-01").error
 
 
+def test_an_empty_list_says_so_and_an_unknown_memory_is_a_failure(fluxmem: Fluxmem) -> None:
+    fact = fluxmem("add", "Tea is hot.").out.strip()
+    for empty in (["--run", "no-such"], ["--kind", "no-such"], [fact, "--kind", "delete"]):
+        done = fluxmem("log", *empty)
+        assert (done.code, done.out, "no operation matches" in done.err) == (0, "", True)
+    unknown = fluxmem("log", "no-such-id")
+    assert (unknown.code, "no-such-id" in unknown.error) == (1, True)
+    assert fluxmem("log", "no-such-id", "--json").code == 1
+    assert "nothing is quarantined" in fluxmem("quarantine", "list").err
+    assert "fluxmem observe" in fluxmem("episodes").err
+    assert fluxmem("episodes", "--json").json == {"episodes": []}
+
+
 def test_a_run_and_a_range_are_undone(fluxmem: Fluxmem, tmp_path: Path) -> None:
     file = tmp_path / "chat.jsonl"
     file.write_text('{"text": "one"}\n{"text": "two"}\n')
