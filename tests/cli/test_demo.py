@@ -39,6 +39,13 @@ def test_the_demo_shows_an_explained_activation_the_context_and_the_way_to_brows
     assert shown.out.count("CYPHER 25") == 8
 
 
+def test_the_demo_needs_no_episode_brought_back(
+    fluxmem: Fluxmem, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLUXMEM_RETRIEVAL__EPISODES", "0")
+    assert fluxmem("demo", "--namespace", namespace, "--json").json["activation"]["episodes"] == []
+
+
 def test_the_distractor_stays_out_of_the_way(fluxmem: Fluxmem, namespace: str) -> None:
     found = fluxmem("demo", "--namespace", namespace, "--json").json["activation"]
     assert {hit["metadata"]["topic"] for hit in found["facts"]} == {"medals"}
