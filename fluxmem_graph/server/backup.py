@@ -10,6 +10,7 @@ import shutil
 import tarfile
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -98,7 +99,7 @@ def restore(server: EmbeddedServer, file: Path, *, replace: bool, progress: Prog
             ran = server.stop()
             progress("exchanging the data")
             _exchange(server, Path(folder), ran, progress)
-    except (OSError, tarfile.TarError) as error:
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
         raise ServerError(f"can't restore {file}: {error}; the former data is kept") from error
     stopped_s = time.monotonic() - stopped
     return Backup(file, file.stat().st_size, manifest["created"], manifest["neo4j"], stopped_s)
@@ -141,7 +142,7 @@ def _read(file: Path) -> tuple[dict[str, Any], int]:
             text = archive.extractfile(member) if member and member.name == _MANIFEST else None
             manifest = json.load(text) if text else {}
             size = sum(one.size for one in archive)
-    except (OSError, tarfile.TarError, ValueError, EOFError) as error:
+    except (OSError, EOFError, tarfile.TarError, zlib.error, ValueError) as error:
         raise ConfigurationError(f"{file} can't be read as a backup: {error}") from error
     if manifest.get("format") != FORMAT:
         raise ConfigurationError(f"{file} is no backup that this version of fluxmem can read")
