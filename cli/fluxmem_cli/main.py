@@ -1,7 +1,9 @@
 """The entry point: all commands by name, and every failure as one line and an exit code."""
 
+import errno
 import itertools
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -115,6 +117,22 @@ def run() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; failures are one line on standard error."""
+    code = _run(arguments)
+    try:
+        # A server on standard output has closed it.
+        if not sys.stdout.closed:
+            sys.stdout.flush()
+    except OSError as error:
+        # Else Python would try once more at its end, and fail with a code of its own.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever closes a pipe has read enough.
+        if not code and error.errno != errno.EPIPE:
+            note(f"error: standard output: {error.strerror}")
+        return code or FAILED
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
     command = typer.main.get_command(app)
     # Whoever asks for help waits for no settings, and is not told what is wrong with them.
     options = {*itertools.takewhile(lambda word: word != "--", arguments)}

@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -148,6 +150,25 @@ def test_help_is_printed_whatever_the_settings(offline: Fluxmem, monkeypatch: py
         done = offline(*arguments)
         assert (done.code, done.err) == (0, "")
     assert offline("doctor").code == 2
+
+
+# One is written when it is complete, the other before.
+@pytest.mark.parametrize("command", [["--version"], ["procedures", "list", "--json"]], ids=str)
+def test_output_that_can_not_be_written_is_a_failure(
+    command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    program = [sys.executable, "-c", "from fluxmem_cli.main import run; run()", *command]
+    with Path("/dev/full").open("wb") as full:
+        failed = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert failed.returncode == 1
+    [line] = failed.stderr.splitlines()
+    assert line.startswith("error: ") and "No space left on device" in line
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as unread:
+        left = subprocess.run(program, stdout=unread, stderr=subprocess.PIPE, text=True, check=False)
+    assert (left.returncode, left.stderr) == (1, "")
 
 
 class InterruptedInput(io.BytesIO):
