@@ -26,7 +26,7 @@ def observe(
     stream: Annotated[str, typer.Option(help="The stream's name; each has its own episodes.")] = "default",
     jsonl: Annotated[
         bool,
-        typer.Option("--jsonl", help="Lines are JSON: text, speaker, time, id; .jsonl files always are."),
+        typer.Option("--jsonl", help="Lines are JSON: text, title, speaker, time, id; so are .jsonl files."),
     ] = False,
     mark: Annotated[bool, typer.Option("--mark", help="The first message opens an episode.")] = False,
     namespace: NamespaceOption = None,
@@ -35,8 +35,9 @@ def observe(
     """Take messages as they come, one a line, and cut them into episodes.
 
     An episode opens at a mark, after idle time or at a topic shift, and the one before it ends; the last one
-    stays open for the next messages. Prints each that opens or ends. A line with an id may be repeated. Ends
-    with 1 when a line could not be stored.
+    stays open for the next messages. Prints each that opens or ends. A line with an id may be repeated. The
+    stream is the session of all its messages; one that a line names is kept as metadata. Ends with 1 when a
+    line could not be stored.
     """
     from fluxmem_graph.ingest import ReadNotes
 
@@ -129,6 +130,7 @@ def _observe_one(memory: "FluxMem", item: "NewMemory", stream: str, mark: bool) 
     return memory.observe(
         item.content,
         speaker=item.speaker,
+        title=item.title,
         occurred_at=item.occurred_at,
         stream=stream,
         mark=mark,
