@@ -42,7 +42,7 @@ def demo(
         skills = memory.skills()
         found = memory.activate(OBSERVATION, top_k=TOP_K)
         context = memory.context(OBSERVATION, task=TASK, top_k=TOP_K, budget=BUDGET)
-    queries = browser_queries(namespace)
+    queries = queries_to_paste(namespace)
     if as_json:
         print_json(
             {
@@ -116,7 +116,7 @@ def example_folder() -> Path:
     raise ConfigurationError(f"no examples in {package}; install the package again")
 
 
-def browser_queries(namespace: str) -> list[str]:
+def queries_to_paste(namespace: str) -> list[str]:
     """Return the queries to paste into Browser, with the namespace written in."""
     from fluxmem_graph.statements import cypher_folder
 

@@ -6,6 +6,7 @@ import typer
 
 from fluxmem_cli.connecting import open_memory
 from fluxmem_cli.options import (
+    IdArgument,
     JsonOption,
     MetaOption,
     NamespaceOption,
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from fluxmem_graph.types import Memory
 
 TextArgument = Annotated[str, typer.Argument(help="The text; `-` reads standard input.")]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")]
 
 
 def add(

@@ -8,7 +8,7 @@ import typer
 
 from fluxmem_cli.connecting import open_memory
 from fluxmem_cli.memories import stats
-from fluxmem_cli.options import JsonOption, NamespaceOption
+from fluxmem_cli.options import IdArgument, JsonOption, NamespaceOption
 from fluxmem_cli.output import note, print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def quota(
 
 @erase_app.command("memory")
 def erase_memory(
-    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")],
+    memory_id: IdArgument,
     yes: YesOption = False,
     namespace: NamespaceOption = None,
     as_json: JsonOption = False,

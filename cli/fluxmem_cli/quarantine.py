@@ -5,10 +5,8 @@ from typing import Annotated
 import typer
 
 from fluxmem_cli.connecting import open_memory
-from fluxmem_cli.options import JsonOption, NamespaceOption, ReasonOption
+from fluxmem_cli.options import IdArgument, JsonOption, NamespaceOption, ReasonOption
 from fluxmem_cli.output import note, print_json, print_table, snippet
-
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")]
 
 
 def list_quarantined(

@@ -44,14 +44,8 @@ def observe(
     notes = ReadNotes()
     # Before the server: a wrong path is told at once.
     items = _read(path, stream, jsonl, notes)
-    done: dict[str, Any] = {
-        "stream": stream,
-        "messages": 0,
-        "quarantined": 0,
-        "opened": [],
-        "closed": [],
-        "failures": [],
-    }
+    done: dict[str, Any] = {"stream": stream, "messages": 0, "quarantined": 0}
+    done |= {"opened": [], "closed": [], "failures": []}
     with open_memory(namespace) as memory:
         _observe_all(memory, items, stream, mark, done, quiet=as_json)
     for item in notes.undated:

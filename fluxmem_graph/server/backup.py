@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fluxmem_graph.errors import ConfigurationError, ServerError
-from fluxmem_graph.server.artifacts import MIN_FREE_BYTES, NEO4J_VERSION
+from fluxmem_graph.server.artifacts import NEO4J_VERSION, require_disk_space
 from fluxmem_graph.server.process import EmbeddedServer
 from fluxmem_graph.server.profile import DATA, PASSWORD
 
@@ -26,7 +26,6 @@ Progress = Callable[[str], None]
 
 FORMAT: Final = 1
 _MANIFEST: Final = "fluxmem-backup.json"
-_MB: Final = 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def back_up(server: EmbeddedServer, file: Path, progress: Progress) -> Backup:
     if not (source.home / DATA / "databases").is_dir():
         raise ServerError(f"there is no data in {source.home}; start the server first with `fluxmem up`")
     # The copy and the archive, which may be no smaller.
-    _require_space(file.parent, 2 * _size(source.home / DATA))
+    require_disk_space(file.parent, 2 * _size(source.home / DATA))
     manifest = {"format": FORMAT, "neo4j": NEO4J_VERSION, "created": datetime.now(UTC).isoformat()}
     try:
         with tempfile.TemporaryDirectory(prefix=".fluxmem-backup-", dir=file.parent) as folder:
@@ -89,7 +88,7 @@ def restore(server: EmbeddedServer, file: Path, *, replace: bool, progress: Prog
             f"{profile.home} holds data; say --yes to replace it, or choose another profile"
         )
     profile.create()
-    _require_space(profile.home, size)
+    require_disk_space(profile.home, size)
     try:
         with tempfile.TemporaryDirectory(prefix=".restoring-", dir=profile.home) as folder:
             progress("unpacking the archive")
@@ -157,12 +156,3 @@ def _number(version: str) -> tuple[int, ...]:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _require_space(folder: Path, wanted: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < wanted + MIN_FREE_BYTES:
-        raise ServerError(
-            f"only {free // _MB} MB are free in {folder}, and {(wanted + MIN_FREE_BYTES) // _MB} are needed; "
-            "free some space and run it again"
-        )

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from fluxmem_cli.demo import browser_queries, example_folder
+from fluxmem_cli.demo import example_folder, queries_to_paste
 from fluxmem_graph.client import FluxMem
 from fluxmem_graph.settings import Settings
 from tests.cli.conftest import Fluxmem
@@ -66,7 +66,7 @@ def test_each_query_to_paste_returns_rows_of_the_graph(
 @pytest.mark.parametrize("name", ["it's", "back\\slash'", "'}) DETACH DELETE n //"])
 def test_a_namespace_is_written_into_queries_as_text(name: str, server_settings: Settings) -> None:
     with FluxMem.connect(server_settings) as memory:
-        assert all(memory.database.call(query) == [] for query in browser_queries(name))
+        assert all(memory.database.call(query) == [] for query in queries_to_paste(name))
 
 
 def test_the_runs_answer_as_the_file_says() -> None:
