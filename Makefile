@@ -10,7 +10,7 @@ export PIP_FIND_LINKS := $(wildcard $(CURDIR)/../shared/wheels) $(PIP_FIND_LINKS
 
 help:
 	@echo "make demo        set up, start the embedded server, load the example and show what memory does"
-	@echo "make test        set up, run every check and test"
+	@echo "make test        set up (as root chromium too, by apt-get), run every check and test"
 	@echo "make test-model  only the tests with a language model, which runs on this machine"
 	@echo "make check       formatting, lint, types and imports only"
 	@echo "make docs        build the handbook; open site/index.html"

@@ -73,7 +73,7 @@ class Conflict(FluxMemError):
 
 
 class QuotaExceeded(Conflict):
-    """The namespace would hold more memories than it may; nothing was written."""
+    """The namespace would hold more memories than it may; of an ingest, what came before is stored."""
 
 
 class EmbeddingError(FluxMemError):

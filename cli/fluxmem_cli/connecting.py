@@ -1,7 +1,5 @@
 """From the environment and options to an open memory."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fluxmem_cli.output import note
@@ -13,14 +11,12 @@ if TYPE_CHECKING:
 ACTOR = "cli"
 
 
-@contextmanager
-def open_memory(namespace: str | None) -> Iterator["FluxMem"]:
+def open_memory(namespace: str | None, actor: str = ACTOR) -> "FluxMem":
     """Connect to a namespace, starting the embedded server when it is down and no other is set."""
     from fluxmem_graph.client import FluxMem
     from fluxmem_graph.settings import load_settings
 
-    with FluxMem.connect(with_server(load_settings(namespace=namespace)), actor=ACTOR) as memory:
-        yield memory
+    return FluxMem.connect(with_server(load_settings(namespace=namespace)), actor=actor)
 
 
 def with_server(settings: "Settings") -> "Settings":

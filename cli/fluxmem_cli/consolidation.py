@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fluxmem_cli.connecting import open_memory
-from fluxmem_cli.options import JsonOption, NamespaceOption
-from fluxmem_cli.output import note, print_json, print_table, snippet, to_plain
+from fluxmem_cli.files import check_plot
+from fluxmem_cli.options import NamespaceOption
+from fluxmem_cli.output import note, print_json, print_json_line, print_table, snippet, to_plain
 from fluxmem_cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 COLUMNS = ("change", "skill", "name", "version", "runs", "new", "PEMS before", "PEMS", "by")
 MINUTE = 60
+
+RoundsJsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document; with --watch one a line, for each run.")
+]
 
 
 def consolidate(
@@ -33,7 +38,7 @@ def consolidate(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw clusters and PEMS as a PNG file.")
     ] = None,
     namespace: NamespaceOption = None,
-    as_json: JsonOption = False,
+    as_json: RoundsJsonOption = False,
 ) -> None:
     """Make skills of finished episodes.
 
@@ -54,7 +59,7 @@ def consolidate(
                 note(str(error))
             else:
                 if not watch or done.applied:
-                    _show(done, as_json)
+                    _show(done, as_json, watch)
                     _draw(memory, done, plot)
             if not watch:
                 return
@@ -66,12 +71,7 @@ def _check(apply: bool, watch: bool, plot: Path | None) -> None:
 
     if watch and not apply:
         raise ConfigurationError("--watch makes skills again and again: give --apply too")
-    if plot is not None:
-        from fluxmem_graph.evaluation.plots import check_matplotlib
-
-        check_matplotlib()
-        if not plot.parent.is_dir():
-            raise ConfigurationError(f"--plot {plot}: no folder {plot.parent}")
+    check_plot(plot)
 
 
 def _consolidated(memory: "FluxMem", apply: bool, approve: bool, at_least: int) -> "Consolidation":
@@ -84,9 +84,9 @@ def _consolidated(memory: "FluxMem", apply: bool, approve: bool, at_least: int) 
         )
 
 
-def _show(done: "Consolidation", as_json: bool) -> None:
+def _show(done: "Consolidation", as_json: bool, watch: bool) -> None:
     if as_json:
-        print_json(consolidation_json(done))
+        (print_json_line if watch else print_json)(consolidation_json(done))
         return
     print_table(COLUMNS, [_row(change) for change in done.changes if change.change != "none"])
     counts = _counts(done)

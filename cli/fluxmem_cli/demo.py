@@ -14,6 +14,7 @@ from fluxmem_cli.server import browser_login
 
 if TYPE_CHECKING:
     from fluxmem_graph.client import FluxMem
+    from fluxmem_graph.ingest import Item
     from fluxmem_graph.types import IngestReport, Skill
 
 TASK: Final = "Which athlete in medals.csv has the most medals?"
@@ -41,7 +42,7 @@ def demo(
         skills = memory.skills()
         found = memory.activate(OBSERVATION, top_k=TOP_K)
         context = memory.context(OBSERVATION, task=TASK, top_k=TOP_K, budget=BUDGET)
-    queries = browser_queries(namespace)
+    queries = queries_to_paste(namespace)
     if as_json:
         print_json(
             {
@@ -72,19 +73,22 @@ def load_example(memory: "FluxMem") -> "IngestReport":
     """Store the example and let an agent learn from it; a second time changes nothing."""
     from fluxmem_graph.ingest import read_path
 
-    report = memory.ingest(read_path(example_folder() / "memory"))
+    items = list(read_path(example_folder() / "memory"))
+    report = memory.ingest(items)
     if not memory.match({"practice": True}):
-        _practise(memory)
+        _practise(memory, items)
     memory.consolidate(apply=True, approve=True)
     return report
 
 
-def _practise(memory: "FluxMem") -> None:
+def _practise(memory: "FluxMem", items: "list[Item]") -> None:
     """Do the task once more, as the run that went well did, and say which memories that used."""
+    from fluxmem_graph.types import NewEpisode
+
+    [model] = [item for item in items if isinstance(item, NewEpisode) and item.external_id == MODEL_RUN]
     recalled = memory.activate(TASK, top_k=TOP_K)
-    model = next(hit.id for hit in recalled.episodes if hit.external_id == MODEL_RUN)
     episode = memory.start_episode(TASK, metadata={"practice": True})
-    for step in memory.episode(model).steps:
+    for step in model.steps:
         memory.step(episode, step.observation, step.action, activated=recalled.facts)
     memory.feedback(episode, 1.0, used=[hit.id for hit in recalled.facts[:3]])
     memory.end_episode(episode, success=1.0)
@@ -112,7 +116,7 @@ def example_folder() -> Path:
     raise ConfigurationError(f"no examples in {package}; install the package again")
 
 
-def browser_queries(namespace: str) -> list[str]:
+def queries_to_paste(namespace: str) -> list[str]:
     """Return the queries to paste into Browser, with the namespace written in."""
     from fluxmem_graph.statements import cypher_folder
 

@@ -6,7 +6,15 @@ import typer
 
 from fluxmem_cli.connecting import open_memory
 from fluxmem_cli.options import JsonOption, MetaOption, NamespaceOption, TopKOption, read_pairs, read_text
-from fluxmem_cli.output import print_json, print_pairs, print_table, print_text, snippet, to_plain
+from fluxmem_cli.output import (
+    note_quarantined,
+    print_json,
+    print_pairs,
+    print_table,
+    print_text,
+    snippet,
+    to_plain,
+)
 
 if TYPE_CHECKING:
     from fluxmem_graph.client import FluxMem
@@ -86,6 +94,9 @@ def end(
     """
     with open_memory(namespace) as memory:
         memory.end_episode(episode_id, success, outcome)
+        status = memory.get(episode_id).status
+    if status == "quarantined":
+        note_quarantined()
     if as_json:
         print_json({"episode": episode_id, "ended": True})
     else:

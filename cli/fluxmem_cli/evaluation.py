@@ -5,11 +5,12 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
 from fluxmem_cli.connecting import with_server
+from fluxmem_cli.files import STANDARD_OUTPUT, check_plot, check_writable
 from fluxmem_cli.options import read_words
 from fluxmem_cli.output import note, print_json, print_table, to_json
 from fluxmem_cli.progress import progress_bar
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from fluxmem_graph.evaluation.systems import SystemFactory
     from fluxmem_graph.protocols import Embedder
     from fluxmem_graph.settings import Settings
-
-STANDARD_OUTPUT: Final = "-"
 
 PathArgument = Annotated[
     Path, typer.Argument(help="A folder with questions.jsonl and turns.jsonl or corpus.jsonl, or of such.")
@@ -170,13 +169,10 @@ def skills(
 def _ready(path: Path, json_file: str | None, plot: Path | None) -> "Settings":
     """Return settings with a running server, once all that can be wrong before it was checked."""
     from fluxmem_graph.evaluation.datasets import load_retrieval_sets
-    from fluxmem_graph.evaluation.plots import check_matplotlib
     from fluxmem_graph.settings import load_settings
 
     check_writable(json_file, "--json")
-    if plot is not None:
-        check_matplotlib()
-        check_writable(str(plot), "--plot")
+    check_plot(plot)
     load_retrieval_sets(path)
     return with_server(load_settings())
 
@@ -205,19 +201,6 @@ def _cut_offs(text: str) -> list[int]:
         return [int(word) for word in read_words(text)]
     except ValueError:
         raise ConfigurationError(f"--top-k {text!r}: write numbers such as 5,10,20") from None
-
-
-def check_writable(file: str | None, option: str) -> None:
-    """Refuse a wrong path before the work: an hour's figures must not be lost. Raises ConfigurationError."""
-    from fluxmem_graph.errors import ConfigurationError
-
-    if file in (None, STANDARD_OUTPUT):
-        return
-    try:
-        with Path(str(file)).open("a", encoding="utf-8"):
-            pass
-    except OSError as error:
-        raise ConfigurationError(f"{option} {file}: {error.strerror}") from error
 
 
 def _factories(

@@ -1,7 +1,7 @@
 """Loading files into the memory."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -14,7 +14,7 @@ from fluxmem_cli.output import note, print_json, print_pairs
 from fluxmem_cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from fluxmem_graph.ingest import ReadNotes
+    from fluxmem_graph.ingest import Item, ReadNotes
     from fluxmem_graph.settings import PolicyName
     from fluxmem_graph.types import Failure, IngestReport
 
@@ -50,13 +50,25 @@ def ingest(
     notes = ReadNotes()
     # All paths before the server: a wrong one is told at once.
     readers = [read_path(path, options, notes) for path in paths]
-    with open_memory(namespace) as memory, progress_bar("ingest", _row_count(paths)) as tick:
-        report = memory.ingest(
-            itertools.chain.from_iterable(readers), lambda done: tick(done, None, None), policy=chosen
-        )
+    items = itertools.chain.from_iterable(readers)
+    load(items, notes, namespace, as_json, total=_row_count(paths), policy=chosen)
+
+
+def load(
+    items: "Iterable[Item]",
+    notes: "ReadNotes",
+    namespace: str | None,
+    as_json: bool,
+    *,
+    total: int | None = None,
+    policy: "PolicyName | None" = None,
+) -> None:
+    """Store items and print the report; end with 1 when one could not be read or stored."""
+    with open_memory(namespace) as memory, progress_bar("ingest", total) as tick:
+        report = memory.ingest(items, lambda done: tick(done, None, None), policy=policy)
     # Undated items are the reader's to know, the rest is the writer's.
     report.undated = notes.undated
-    print_report(report, notes, as_json)
+    _print_report(report, notes, as_json)
     if report.failures:
         raise typer.Exit(1)
 
@@ -77,16 +89,20 @@ def read_policy(name: str | None) -> "PolicyName | None":
 
 
 def _row_count(paths: Sequence[str]) -> int | None:
-    """Return the number of lines when all paths are JSON Lines files, else None."""
+    """Return the number of lines when all paths are JSON Lines files that can be read, else None."""
     from fluxmem_graph.ingest.paths import ROW_SUFFIXES
 
     files = [Path(path) for path in paths]
     if not all(file.is_file() and file.suffix.lower() in ROW_SUFFIXES for file in files):
         return None
     total = 0
-    for file in files:
-        with file.open("rb") as lines:
-            total += sum(1 for _ in lines)
+    try:
+        for file in files:
+            with file.open("rb") as lines:
+                total += sum(1 for _ in lines)
+    except OSError:
+        # The reader names it, and goes on with the others.
+        return None
     return total
 
 
@@ -96,8 +112,7 @@ def report_json(report: "IngestReport") -> dict[str, Any]:
     return {**asdict(report), "rate": items / report.seconds if report.seconds else 0.0}
 
 
-def print_report(report: "IngestReport", notes: "ReadNotes", as_json: bool) -> None:
-    """Print what was done; failed and undated items by name on standard error."""
+def _print_report(report: "IngestReport", notes: "ReadNotes", as_json: bool) -> None:
     figures = report_json(report)
     if as_json:
         print_json({**figures, "naive_times": notes.naive_times})

@@ -6,7 +6,7 @@ import typer
 
 from fluxmem_cli.connecting import open_memory
 from fluxmem_cli.options import JsonOption, NamespaceOption, ReasonOption, read_moment
-from fluxmem_cli.output import print_json, print_table, snippet
+from fluxmem_cli.output import note, print_json, print_table, snippet
 
 if TYPE_CHECKING:
     from fluxmem_graph.types import Operation
@@ -33,10 +33,15 @@ def log(
         operations = memory.log(
             memory_id, top=top, kinds=kind or (), actor=actor, run_id=run, since=begin, until=end
         )
+        if memory_id is not None and not operations:
+            # Raises NotFound for an id that isn't there at all.
+            memory.get(memory_id)
     if as_json:
         print_json({"operations": operations})
-    else:
+    elif operations:
         print_table(_COLUMNS, map(_row, operations))
+    else:
+        note("no operation matches; `fluxmem log` without options lists the newest of all")
 
 
 def _row(operation: "Operation") -> tuple[str, ...]:

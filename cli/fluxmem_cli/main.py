@@ -1,5 +1,9 @@
 """The entry point: all commands by name, and every failure as one line and an exit code."""
 
+import errno
+import itertools
+import logging
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -113,9 +117,26 @@ def run() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; failures are one line on standard error."""
+    code = _run(arguments)
+    try:
+        # A server on standard output has closed it.
+        if not sys.stdout.closed:
+            sys.stdout.flush()
+    except OSError as error:
+        # Else Python would try once more at its end, and fail with a code of its own.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever closes a pipe has read enough.
+        if not code and error.errno != errno.EPIPE:
+            note(f"error: standard output: {error.strerror}")
+        return code or FAILED
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
     command = typer.main.get_command(app)
     # Whoever asks for help waits for no settings, and is not told what is wrong with them.
-    if arguments and not {*_HELP, "--version"} & {*arguments}:
+    options = {*itertools.takewhile(lambda word: word != "--", arguments)}
+    if arguments and arguments[0] != "--version" and not options & {*_HELP}:
         _configure_logging()
     try:
         code = command.main(args=list(arguments), prog_name="fluxmem", standalone_mode=False)
@@ -153,21 +174,12 @@ def was_interrupted(error: BaseException | None) -> bool:
 
 def _failed(error: Exception) -> int:
     from fluxmem_graph.errors import ConfigurationError, FluxMemError
+    from fluxmem_graph.telemetry import LOGGER
 
-    if _shows_traceback():
+    if LOGGER.isEnabledFor(logging.DEBUG):
         traceback.print_exception(error)
     # What stands before the type of an unforeseen error is all that tells it from a foreseen one.
     foreseen = isinstance(error, FluxMemError | OSError)
     message = str(error) if foreseen else f"{type(error).__name__}: {error}"
     note("error: " + " ".join(message.split()))
     return USAGE if isinstance(error, ConfigurationError) else FAILED
-
-
-def _shows_traceback() -> bool:
-    from fluxmem_graph.errors import ConfigurationError
-    from fluxmem_graph.settings import load_settings
-
-    try:
-        return load_settings().log_level == "DEBUG"
-    except ConfigurationError:
-        return False

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fluxmem_cli.connecting import open_memory
 from fluxmem_cli.options import NamespaceOption
 from fluxmem_cli.output import note
 
 if TYPE_CHECKING:
-    from fluxmem_graph.client import FluxMem
     from fluxmem_graph.integrations.mcp_server import Tools
 
 ACTOR = "mcp"
@@ -26,7 +26,7 @@ def mcp(
     """
     from fluxmem_graph.integrations.mcp_server import Tools, make_server
 
-    tools = Tools(lambda: _open(namespace))
+    tools = Tools(lambda: open_memory(namespace, ACTOR))
     try:
         if http:
             _serve_http(tools, host, port)
@@ -34,14 +34,6 @@ def mcp(
             make_server(tools).run()
     finally:
         tools.close()
-
-
-def _open(namespace: str | None) -> "FluxMem":
-    from fluxmem_cli.connecting import with_server
-    from fluxmem_graph.client import FluxMem
-    from fluxmem_graph.settings import load_settings
-
-    return FluxMem.connect(with_server(load_settings(namespace=namespace)), actor=ACTOR)
 
 
 def _serve_http(tools: "Tools", host: str, port: int) -> None:

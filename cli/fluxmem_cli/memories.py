@@ -6,6 +6,7 @@ import typer
 
 from fluxmem_cli.connecting import open_memory
 from fluxmem_cli.options import (
+    IdArgument,
     JsonOption,
     MetaOption,
     NamespaceOption,
@@ -14,13 +15,12 @@ from fluxmem_cli.options import (
     read_pairs,
     read_text,
 )
-from fluxmem_cli.output import note, print_json, print_pairs, print_table, to_json, to_plain
+from fluxmem_cli.output import note_quarantined, print_json, print_pairs, print_table, to_json, to_plain
 
 if TYPE_CHECKING:
     from fluxmem_graph.types import Memory
 
 TextArgument = Annotated[str, typer.Argument(help="The text; `-` reads standard input.")]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")]
 
 
 def add(
@@ -58,7 +58,7 @@ def add(
             reason=reason,
         )
     if added.status == "quarantined":
-        note("it is quarantined; `fluxmem quarantine list` says why")
+        note_quarantined()
     print_json(added) if as_json else print(added.id)
 
 
@@ -92,7 +92,7 @@ def edit(
     with open_memory(namespace) as memory:
         edited = memory.update(memory_id, content, metadata=metadata, reason=reason)
     if edited.status == "quarantined":
-        note("it is quarantined; `fluxmem quarantine list` says why")
+        note_quarantined()
     print_json(edited) if as_json else print(f"{edited.id} is now version {edited.version}")
 
 

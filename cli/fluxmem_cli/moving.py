@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from fluxmem_cli.connecting import open_memory
-from fluxmem_cli.ingest import print_report
+from fluxmem_cli.files import check_readable, check_writable
+from fluxmem_cli.ingest import load
 from fluxmem_cli.options import JsonOption, NamespaceOption
 from fluxmem_cli.output import print_json, print_pairs
 from fluxmem_cli.progress import progress_bar
@@ -20,6 +21,7 @@ def export(file: FileArgument, namespace: NamespaceOption = None, as_json: JsonO
 
     The same contents give the same bytes. Nobody may write meanwhile.
     """
+    check_writable(file)
     with open_memory(namespace) as memory, progress_bar("export") as tick:
         lines = memory.export(file, lambda done: tick(done, None, None))
     print_json({"file": str(file), "lines": lines}) if as_json else print(f"{lines} lines in {file}")
@@ -48,6 +50,7 @@ def import_file(
             )
         _import_facts(file, system, namespace, as_json)
         return
+    check_readable(file)
     with open_memory(namespace) as memory, progress_bar("import") as tick:
         done = memory.import_file(file, merge=merge, progress=lambda count: tick(count, None, None))
     print_json(asdict(done)) if as_json else print_pairs(asdict(done))
@@ -57,13 +60,7 @@ def _import_facts(file: Path, system: str, namespace: str | None, as_json: bool)
     from fluxmem_graph.ingest import ReadNotes, read_dump
 
     notes = ReadNotes()
-    items = read_dump(file, system, notes)
-    with open_memory(namespace) as memory, progress_bar("import") as tick:
-        report = memory.ingest(items, lambda done: tick(done, None, None))
-    report.undated = notes.undated
-    print_report(report, notes, as_json)
-    if report.failures:
-        raise typer.Exit(1)
+    load(read_dump(file, system, notes), notes, namespace, as_json)
 
 
 def replay(

@@ -8,7 +8,7 @@ import typer
 
 from fluxmem_cli.connecting import open_memory
 from fluxmem_cli.memories import stats
-from fluxmem_cli.options import JsonOption, NamespaceOption
+from fluxmem_cli.options import IdArgument, JsonOption, NamespaceOption
 from fluxmem_cli.output import note, print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ def erase(name: NameArgument, yes: YesOption = False, as_json: JsonOption = Fals
         print_json({"namespace": name, "nodes": nodes, "left": left})
     else:
         print(f"{nodes} nodes erased; {left} are left of namespace {name}")
+    if not nodes:
+        # No failure: whoever erases again after a crash may find the work done.
+        note(f"there is no namespace {name}; see `fluxmem namespace list`")
+    if left:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -91,7 +96,7 @@ def quota(
 
 @erase_app.command("memory")
 def erase_memory(
-    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")],
+    memory_id: IdArgument,
     yes: YesOption = False,
     namespace: NamespaceOption = None,
     as_json: JsonOption = False,

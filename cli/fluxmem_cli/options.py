@@ -10,6 +10,7 @@ import typer
 
 STANDARD_INPUT = "-"
 
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")]
 NamespaceOption = Annotated[
     str | None,
     typer.Option("--namespace", "-n", help="Whose memories; FLUXMEM_NAMESPACE or `default` if not given."),

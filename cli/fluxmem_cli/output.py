@@ -21,6 +21,11 @@ def note(message: str) -> None:
     print(printable(message), file=sys.stderr, flush=True)
 
 
+def note_quarantined(what: str = "it") -> None:
+    """Say that a guard keeps something from being recalled."""
+    note(f"{what} is quarantined; `fluxmem quarantine list` says why")
+
+
 def print_text(text: str) -> None:
     """Print text on standard output as it is, but for control characters."""
     print(printable(text))
@@ -29,6 +34,11 @@ def print_text(text: str) -> None:
 def print_json(value: object) -> None:
     """Print a value as one JSON document on standard output."""
     print(to_json(value))
+
+
+def print_json_line(value: object) -> None:
+    """Print a value as one line of JSON, at once: whoever reads a stream of them waits for it."""
+    print(json.dumps(to_plain(value), ensure_ascii=False), flush=True)
 
 
 def to_json(value: object) -> str:

@@ -6,6 +6,7 @@ import typer
 
 from fluxmem_cli.connecting import open_memory
 from fluxmem_cli.options import (
+    IdArgument,
     JsonOption,
     NamespaceOption,
     TopKOption,
@@ -57,7 +58,7 @@ def search(
 @app.command()
 def show(
     context: typer.Context,
-    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")],
+    memory_id: IdArgument,
     namespace: NamespaceOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from fluxmem_cli.evaluation import (
-    STANDARD_OUTPUT,
-    JsonFileOption,
-    PlotOption,
-    check_writable,
-    described,
-    show_report,
-)
+from fluxmem_cli.evaluation import JsonFileOption, PlotOption, described, show_report
+from fluxmem_cli.files import STANDARD_OUTPUT, check_plot, check_writable
 from fluxmem_cli.options import JsonOption, read_words
 from fluxmem_cli.output import note, print_json, print_pairs, print_table, to_json
 from fluxmem_cli.progress import progress_bar
@@ -79,26 +73,15 @@ def train(
     from fluxmem_graph.policies.checkpoint import save_checkpoint
     from fluxmem_graph.policies.grpo import Training
 
-    _check_outputs(output, json_file, plot)
+    check_writable(output, "--output")
+    check_writable(json_file, "--json")
+    check_plot(plot)
     training = Training(steps=steps, group=group, capacity=capacity, read_cost=read_cost)
     checkpoint, curves = _trained(paths, training, seeds, jobs)
     save_checkpoint(checkpoint, output)
     figures = _save_curves(curves, plot, tensorboard, json_file)
     first, last = (figures["curve"][place]["recall"] for place in (0, -1))
     note(f"{output}: recall@10 of drawn runs {first:.3f} in the first pass, {last:.3f} in the last")
-
-
-def _check_outputs(output: Path, json_file: str | None, plot: Path | None) -> None:
-    from fluxmem_graph.evaluation.plots import check_matplotlib
-
-    for file, option in (
-        (str(output), "--output"),
-        (json_file, "--json"),
-        (str(plot) if plot else None, "--plot"),
-    ):
-        check_writable(file, option)
-    if plot is not None:
-        check_matplotlib()
 
 
 def _trained(
@@ -146,7 +129,12 @@ def _save_curves(
 
 def _command_line(arguments: Sequence[str]) -> str:
     """Return the command without folders, which are nobody's business."""
-    return shlex.join(["fluxmem", *(Path(word).name or word for word in arguments)])
+    return shlex.join(["fluxmem", *map(_without_folder, arguments)])
+
+
+def _without_folder(word: str) -> str:
+    option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+    return option + equals + (Path(value).name or value)
 
 
 def evaluate(
@@ -247,16 +235,15 @@ def export(
     from fluxmem_graph.policies.rollouts import roll_outs
     from fluxmem_graph.settings import load_settings
 
-    check_writable(str(output), "--output")
+    check_writable(output, "--output")
     settings = load_settings()
     chosen = settings.policy.model_copy(update={"checkpoint": checkpoint or settings.policy.checkpoint})
     streams = load_streams(paths, load_embedder(settings), settings.retrieval)
     name = read_policy(policy) or "learned"
+    rollouts = roll_outs(name, chosen, load_llm(settings), streams, capacity, runs)
     lines = failed = 0
     with output.open("w", encoding="utf-8") as file, progress_bar("export", runs * len(streams)) as tick:
-        for done, rollout in enumerate(
-            roll_outs(name, chosen, load_llm(settings), streams, capacity, runs), start=1
-        ):
+        for done, rollout in enumerate(rollouts, start=1):
             for line in rollout.lines():
                 file.write(line + "\n")
                 lines += 1

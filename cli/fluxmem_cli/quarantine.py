@@ -5,10 +5,8 @@ from typing import Annotated
 import typer
 
 from fluxmem_cli.connecting import open_memory
-from fluxmem_cli.options import JsonOption, NamespaceOption, ReasonOption
-from fluxmem_cli.output import print_json, print_table, snippet
-
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")]
+from fluxmem_cli.options import IdArgument, JsonOption, NamespaceOption, ReasonOption
+from fluxmem_cli.output import note, print_json, print_table, snippet
 
 
 def list_quarantined(
@@ -21,6 +19,9 @@ def list_quarantined(
         found = memory.quarantined(top)
     if as_json:
         print_json({"quarantined": found})
+        return
+    if not found:
+        note("nothing is quarantined, so there is nothing to release or drop")
         return
     rows = [(one.id, f"{one.at:%Y-%m-%d %H:%M:%S}", one.why, snippet(one.content)) for one in found]
     print_table(("id", "at", "why", "content"), rows)

@@ -30,7 +30,7 @@ def up(as_json: JsonOption = False) -> None:
     settings = load_settings()
     if settings.neo4j_uri is not None:
         raise ConfigurationError(
-            f"NEO4J_URI is set, so commands use {settings.neo4j_uri}; unset it to have the embedded server"
+            "NEO4J_URI is set, so commands use that server; unset it to have the embedded one"
         )
     _print_status(EmbeddedServer(settings).start(note), as_json)
 

@@ -9,7 +9,7 @@ import typer
 
 from fluxmem_cli.connecting import open_memory
 from fluxmem_cli.options import STANDARD_INPUT, JsonOption, NamespaceOption, ReasonOption
-from fluxmem_cli.output import note, print_json, print_table, printable, snippet
+from fluxmem_cli.output import note, note_quarantined, print_json, print_table, printable, snippet
 
 if TYPE_CHECKING:
     from fluxmem_graph.client import FluxMem
@@ -26,7 +26,7 @@ def observe(
     stream: Annotated[str, typer.Option(help="The stream's name; each has its own episodes.")] = "default",
     jsonl: Annotated[
         bool,
-        typer.Option("--jsonl", help="Lines are JSON: text, speaker, time, id; .jsonl files always are."),
+        typer.Option("--jsonl", help="Lines are JSON: text, title, speaker, time, id; so are .jsonl files."),
     ] = False,
     mark: Annotated[bool, typer.Option("--mark", help="The first message opens an episode.")] = False,
     namespace: NamespaceOption = None,
@@ -35,15 +35,17 @@ def observe(
     """Take messages as they come, one a line, and cut them into episodes.
 
     An episode opens at a mark, after idle time or at a topic shift, and the one before it ends; the last one
-    stays open for the next messages. Prints each that opens or ends. A line with an id may be repeated. Ends
-    with 1 when a line could not be stored.
+    stays open for the next messages. Prints each that opens or ends. A line with an id may be repeated. The
+    stream is the session of all its messages; one that a line names is kept as metadata. Ends with 1 when a
+    line could not be stored.
     """
     from fluxmem_graph.ingest import ReadNotes
 
     notes = ReadNotes()
     # Before the server: a wrong path is told at once.
     items = _read(path, stream, jsonl, notes)
-    done: dict[str, Any] = {"stream": stream, "messages": 0, "opened": [], "closed": [], "failures": []}
+    done: dict[str, Any] = {"stream": stream, "messages": 0, "quarantined": 0}
+    done |= {"opened": [], "closed": [], "failures": []}
     with open_memory(namespace) as memory:
         _observe_all(memory, items, stream, mark, done, quiet=as_json)
     for item in notes.undated:
@@ -122,6 +124,7 @@ def _observe_one(memory: "FluxMem", item: "NewMemory", stream: str, mark: bool) 
     return memory.observe(
         item.content,
         speaker=item.speaker,
+        title=item.title,
         occurred_at=item.occurred_at,
         stream=stream,
         mark=mark,
@@ -131,6 +134,9 @@ def _observe_one(memory: "FluxMem", item: "NewMemory", stream: str, mark: bool) 
 
 
 def _tell(seen: "Observed", text: str, done: dict[str, Any], quiet: bool) -> None:
+    done["quarantined"] += len(seen.quarantined)
+    for name in seen.quarantined:
+        note_quarantined(name)
     if seen.closed is not None:
         done["closed"].append(seen.closed)
         _say(f"closed {seen.closed}", quiet)
@@ -155,8 +161,10 @@ def episodes(
         found = memory.episodes(top)
     if as_json:
         print_json({"episodes": found})
-    else:
+    elif found:
         print_table(_COLUMNS, map(_row, found))
+    else:
+        note("no episode yet; see `fluxmem episode start --help` and `fluxmem observe --help`")
 
 
 def _row(episode: "EpisodeSummary") -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from fluxmem_cli.connecting import open_memory
+from fluxmem_cli.files import check_writable
 from fluxmem_cli.options import JsonOption, NamespaceOption
 from fluxmem_cli.output import note, print_json, print_text, snippet
 from fluxmem_cli.server import open_page
@@ -42,6 +43,8 @@ def view(
 
     if episode is not None and skill is not None:
         raise ConfigurationError("--episode and --skill exclude each other")
+    _check_library()
+    check_writable(file, "--output")
     with open_memory(namespace) as memory:
         # Asked by their own names first, so that each option takes only what it says.
         root = memory.skill(skill).id if skill is not None else episode
@@ -59,17 +62,19 @@ def view(
         open_page(file.resolve().as_uri())
 
 
-def to_page(picture: "Picture") -> str:
-    """Return a page that needs nothing else and loads nothing; stored texts are data in it, never markup.
-
-    Raises ConfigurationError where the library for it is not installed.
-    """
+def _check_library() -> None:
     try:
-        from neo4j_viz import VisualizationGraph
+        import neo4j_viz  # noqa: F401
     except ImportError as error:
         from fluxmem_graph.errors import ConfigurationError
 
         raise ConfigurationError("drawing needs `pip install 'fluxmem-graph[view]'`") from error
+
+
+def to_page(picture: "Picture") -> str:
+    """Return a page that needs nothing else and loads nothing; stored texts are data in it, never markup."""
+    from neo4j_viz import VisualizationGraph
+
     graph = VisualizationGraph(
         [_node(node) for node in picture.nodes], [_link(link) for link in picture.links]
     )

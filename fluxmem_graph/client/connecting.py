@@ -45,6 +45,11 @@ def _address(settings: Settings) -> tuple[str, str, str]:
         if status.bolt_uri is None:
             raise ServerError(f"the embedded server is {status.state}; see `fluxmem status`")
         return status.bolt_uri, *server.credentials()
+    if "@" in settings.neo4j_uri:
+        # Not echoed, nor by the driver's errors: what stands before it may be a password.
+        raise ConfigurationError(
+            "NEO4J_URI holds a user; write bolt://HOST:7687, and set NEO4J_USERNAME and NEO4J_PASSWORD"
+        )
     # The driver would take the local machine for a host that is missing.
     if not urlsplit(settings.neo4j_uri).hostname:
         raise ConfigurationError(f"NEO4J_URI={settings.neo4j_uri} names no host; write bolt://HOST:7687")

@@ -106,7 +106,7 @@ def without_ids(answer: str | float | None, ids: Iterable[str]) -> str:
 
 
 def _question_rows(file: Path) -> Iterator[_QuestionRow]:
-    with file.open(encoding="utf-8") as lines:
+    with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue

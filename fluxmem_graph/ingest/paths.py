@@ -29,7 +29,6 @@ def read_path(
     notes = notes if notes is not None else ReadNotes()
     if str(path) == STANDARD_INPUT:
         source = options.source or "stdin"
-        source = options.source or "stdin"
         return _rows(sys.stdin.buffer, "<stdin>", RowReader(source, options, notes))
     path = Path(path)
     if not path.exists():

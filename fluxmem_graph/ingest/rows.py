@@ -38,8 +38,9 @@ class RowReader:
 
     def _take(self, fields: dict[str, Any], meaning: str) -> Any:
         for name in self.options.names(meaning):
-            if name in fields:
-                return fields.pop(name)
+            value = fields.pop(name, None)
+            if value is not None:
+                return value
         return None
 
     def _memory(self, known: dict[str, Any], extra: dict[str, Any], where: str) -> NewMemory:
@@ -69,14 +70,14 @@ class RowReader:
 
     def _metadata(self, known: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
         # The printed date stays beside the parsed one, which may be wrong or missing.
-        kept = {name: known[name] for name in ("session", "time") if known[name] is not None}
+        kept = {name: known[name] for name in ("session", "time") if known[name] not in (None, "")}
         if clash := kept.keys() & extra.keys():
             raise InvalidInput(f"field {min(clash)} is mapped from another one; add --drop {min(clash)}")
         encode_metadata({**kept, **extra})
         return {**kept, **extra}
 
     def _session(self, session: Any, speaker: str | None) -> str | None:
-        if session is not None:
+        if session not in (None, ""):
             return str(session)
         # What is spoken has an order even where nobody wrote down a session.
         return self.source if speaker else None
@@ -86,7 +87,7 @@ class RowReader:
             raise InvalidInput(f"id {external_id!r} stands for another text earlier in {self.source}")
 
     def _dated(self, memory: NewMemory, printed: Any, where: str) -> NewMemory:
-        if printed is None:
+        if printed in (None, ""):
             return memory
         time = read_time(str(printed)) if isinstance(printed, str | int | float) else None
         if time is None:
@@ -135,7 +136,7 @@ def _success(value: object) -> float | None:
 
 
 def _identifier(value: object) -> str | None:
-    if value is None:
+    if value is None or value == "":
         return None
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)

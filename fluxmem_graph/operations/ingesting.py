@@ -183,7 +183,8 @@ class Ingest:
         calls: list[Call] = [(batch.statement, store), *self._guarding(batch)]
         done = self.database.together([(name, {**shared, **given}) for name, given in calls])
         if not done:
-            check_room(self.database, self.namespace, len(batch.rows))
+            run_id = self.run_id if self.report.created else None
+            check_room(self.database, self.namespace, len(batch.rows), run_id)
         stored, *guarded = done
         created = sum(row["created"] for row in stored)
         self.report.quarantined += sum(len(rows[0]["quarantined"]) for rows in guarded)

@@ -143,7 +143,7 @@ def check(path: Path) -> Checked:
 def _decode(path: Path, number: int, data: bytes) -> Line:
     try:
         line = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path}: line {number} is no JSON; nothing was imported") from error
     if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
         raise InvalidInput(f"{path}: line {number} is no line of an export; nothing was imported")

@@ -58,11 +58,17 @@ class Namespaces:
         return int(rows[0]["erased"])
 
 
-def check_room(database: Database, namespace: str, new: int = 1) -> None:
-    """Say why a write changed nothing, if a full namespace is the reason. Raises QuotaExceeded."""
+def check_room(database: Database, namespace: str, new: int = 1, run_id: str | None = None) -> None:
+    """Say why a write changed nothing, if a full namespace is the reason; `run_id`: of what went before it.
+
+    Raises QuotaExceeded.
+    """
+    written = "nothing was written"
+    if run_id is not None:
+        written = f"what came before is stored, as run {run_id}: `fluxmem undo --run {run_id}` takes it back"
     for row in Namespaces(database).all():
         if row.name == namespace and row.quota is not None and row.memories + new > row.quota:
             raise QuotaExceeded(
                 f"namespace {namespace} holds {row.memories} of the {row.quota} memories that it may: no "
-                f"room for {new} more; nothing was written. Erase some, or see `fluxmem namespace quota`"
+                f"room for {new} more; {written}. Erase some, or see `fluxmem namespace quota`"
             )

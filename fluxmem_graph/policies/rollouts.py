@@ -51,9 +51,12 @@ def roll_outs(
 ) -> Iterator[Rollout]:
     """Run a policy of the settings `runs` times over each stream under a capacity.
 
-    Of several runs of the learned policy every choice is drawn. Raises ConfigurationError.
+    Of several runs of the learned policy every choice is drawn. Raises ConfigurationError, before any run.
     """
-    policy = choose_policy(name, settings, llm)
+    return _roll_outs(choose_policy(name, settings, llm), streams, share, runs)
+
+
+def _roll_outs(policy: Policy, streams: Sequence[Stream], share: float, runs: int) -> Iterator[Rollout]:
     for stream in streams:
         for run in range(runs):
             if isinstance(policy, LearnedPolicy) and runs > 1:

@@ -102,13 +102,13 @@ def fetch(
     return [cache / jar.path for jar in jars]
 
 
-def require_disk_space(folder: Path) -> None:
-    """Raise ServerError when the disk that holds an existing folder has less than 500 MB left."""
-    free = shutil.disk_usage(folder).free
-    if free < MIN_FREE_BYTES:
+def require_disk_space(folder: Path, wanted: int = 0) -> None:
+    """Raise ServerError when the disk of an existing folder has not so many bytes and 500 MB beside them."""
+    free, needed = shutil.disk_usage(folder).free, wanted + MIN_FREE_BYTES
+    if free < needed:
         raise ServerError(
-            f"only {free // 1024**2} MB are free where {folder} lies, and the server needs "
-            f"{MIN_FREE_BYTES // 1024**2}; free some space and run it again"
+            f"only {free // 1024**2} MB are free where {folder} lies, and {needed // 1024**2} are needed; "
+            "free some space and run it again"
         )
 
 

@@ -10,6 +10,7 @@ import shutil
 import tarfile
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fluxmem_graph.errors import ConfigurationError, ServerError
-from fluxmem_graph.server.artifacts import MIN_FREE_BYTES, NEO4J_VERSION
+from fluxmem_graph.server.artifacts import NEO4J_VERSION, require_disk_space
 from fluxmem_graph.server.process import EmbeddedServer
 from fluxmem_graph.server.profile import DATA, PASSWORD
 
@@ -25,7 +26,6 @@ Progress = Callable[[str], None]
 
 FORMAT: Final = 1
 _MANIFEST: Final = "fluxmem-backup.json"
-_MB: Final = 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +42,18 @@ class Backup:
 def back_up(server: EmbeddedServer, file: Path, progress: Progress) -> Backup:
     """Write an archive of the server's data, replacing a file only when the archive is whole.
 
-    Raises ServerError when there is no data or not enough disk space.
+    Raises ConfigurationError for a wrong path, or ServerError when there is no data or not enough disk space.
     """
     file = file.expanduser().absolute()
     source = server.profile
-    if not (source.home / DATA / "databases").is_dir():
-        raise ServerError(f"there is no data in {source.home}; start the server first with `fluxmem up`")
     if not file.parent.is_dir():
         raise ConfigurationError(f"there is no folder {file.parent}")
+    if file.is_dir():
+        raise ConfigurationError(f"{file} is a folder; name a file in it")
+    if not (source.home / DATA / "databases").is_dir():
+        raise ServerError(f"there is no data in {source.home}; start the server first with `fluxmem up`")
     # The copy and the archive, which may be no smaller.
-    _require_space(file.parent, 2 * _size(source.home / DATA))
+    require_disk_space(file.parent, 2 * _size(source.home / DATA))
     manifest = {"format": FORMAT, "neo4j": NEO4J_VERSION, "created": datetime.now(UTC).isoformat()}
     try:
         with tempfile.TemporaryDirectory(prefix=".fluxmem-backup-", dir=file.parent) as folder:
@@ -86,7 +88,7 @@ def restore(server: EmbeddedServer, file: Path, *, replace: bool, progress: Prog
             f"{profile.home} holds data; say --yes to replace it, or choose another profile"
         )
     profile.create()
-    _require_space(profile.home, size)
+    require_disk_space(profile.home, size)
     try:
         with tempfile.TemporaryDirectory(prefix=".restoring-", dir=profile.home) as folder:
             progress("unpacking the archive")
@@ -96,7 +98,7 @@ def restore(server: EmbeddedServer, file: Path, *, replace: bool, progress: Prog
             ran = server.stop()
             progress("exchanging the data")
             _exchange(server, Path(folder), ran, progress)
-    except (OSError, tarfile.TarError) as error:
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
         raise ServerError(f"can't restore {file}: {error}; the former data is kept") from error
     stopped_s = time.monotonic() - stopped
     return Backup(file, file.stat().st_size, manifest["created"], manifest["neo4j"], stopped_s)
@@ -139,7 +141,7 @@ def _read(file: Path) -> tuple[dict[str, Any], int]:
             text = archive.extractfile(member) if member and member.name == _MANIFEST else None
             manifest = json.load(text) if text else {}
             size = sum(one.size for one in archive)
-    except (OSError, tarfile.TarError, ValueError, EOFError) as error:
+    except (OSError, EOFError, tarfile.TarError, zlib.error, ValueError) as error:
         raise ConfigurationError(f"{file} can't be read as a backup: {error}") from error
     if manifest.get("format") != FORMAT:
         raise ConfigurationError(f"{file} is no backup that this version of fluxmem can read")
@@ -154,12 +156,3 @@ def _number(version: str) -> tuple[int, ...]:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _require_space(folder: Path, wanted: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < wanted + MIN_FREE_BYTES:
-        raise ServerError(
-            f"only {free // _MB} MB are free in {folder}, and {(wanted + MIN_FREE_BYTES) // _MB} are needed; "
-            "free some space and run it again"
-        )

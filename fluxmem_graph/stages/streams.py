@@ -153,9 +153,13 @@ class Streams:
         advance = {"namespace": self.namespace, **moved, "at": at}
         shared = {"namespace": self.namespace, "actor": self.actor}
         logged = [(name, {**shared, **arguments}) for name, arguments in calls]
-        if not self.database.together([("fluxmem.internal.advance", advance), *logged]):
+        done = self.database.together([("fluxmem.internal.advance", advance), *logged])
+        if not done:
             return None
-        return Observed(fact["id"], episode_id, opened=bool(why), closed=closed, why=why)
+        quarantined = tuple(name for rows in done for name in rows[0].get("quarantined", ()))
+        return Observed(
+            fact["id"], episode_id, opened=bool(why), closed=closed, why=why, quarantined=quarantined
+        )
 
     def _step(self, episode_id: str, message: NewMemory, memory_id: str, stream: dict[str, Any]) -> Call:
         step = step_row(NewStep(labelled(message)))

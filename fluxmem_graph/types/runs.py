@@ -12,13 +12,17 @@ Boundary = Literal["first", "mark", "idle", "topic shift", ""]
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What became of a message of a stream; `closed` is the id of the episode that it ended."""
+    """What became of a message of a stream; `closed` is the id of the episode that it ended.
+
+    `quarantined` are ids of what a guard keeps from being recalled: of the message, or of that episode.
+    """
 
     memory_id: str
     episode_id: str
     opened: bool
     closed: str | None
     why: Boundary
+    quarantined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from fluxmem_cli.demo import browser_queries, example_folder
+from fluxmem_cli.demo import example_folder, queries_to_paste
 from fluxmem_graph.client import FluxMem
 from fluxmem_graph.settings import Settings
 from tests.cli.conftest import Fluxmem
@@ -39,6 +39,13 @@ def test_the_demo_shows_an_explained_activation_the_context_and_the_way_to_brows
     assert shown.out.count("CYPHER 25") == 8
 
 
+def test_the_demo_needs_no_episode_brought_back(
+    fluxmem: Fluxmem, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLUXMEM_RETRIEVAL__EPISODES", "0")
+    assert fluxmem("demo", "--namespace", namespace, "--json").json["activation"]["episodes"] == []
+
+
 def test_the_distractor_stays_out_of_the_way(fluxmem: Fluxmem, namespace: str) -> None:
     found = fluxmem("demo", "--namespace", namespace, "--json").json["activation"]
     assert {hit["metadata"]["topic"] for hit in found["facts"]} == {"medals"}
@@ -59,7 +66,7 @@ def test_each_query_to_paste_returns_rows_of_the_graph(
 @pytest.mark.parametrize("name", ["it's", "back\\slash'", "'}) DETACH DELETE n //"])
 def test_a_namespace_is_written_into_queries_as_text(name: str, server_settings: Settings) -> None:
     with FluxMem.connect(server_settings) as memory:
-        assert all(memory.database.call(query) == [] for query in browser_queries(name))
+        assert all(memory.database.call(query) == [] for query in queries_to_paste(name))
 
 
 def test_the_runs_answer_as_the_file_says() -> None:

@@ -219,6 +219,16 @@ def test_a_path_that_can_not_be_used_is_told_before_a_server_starts(
     assert arguments[-1] in done.error
 
 
+def test_trying_a_path_leaves_no_file_and_changes_none(offline: Fluxmem, talk: Path, tmp_path: Path) -> None:
+    new, former = tmp_path / "new.json", tmp_path / "former.json"
+    former.write_text("{}", encoding="utf-8")
+    for file in (new, former):
+        offline("eval", "refinement", "no-such-folder", "--json", file, "--plot", tmp_path / "new.png")
+        offline("eval", "retrieval", talk, "--systems", "magic", "--json", file)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["former.json", "talk"]
+    assert former.read_text(encoding="utf-8") == "{}"
+
+
 @pytest.mark.parametrize("command", ["refinement", "learning"])
 def test_without_matplotlib_a_plot_is_refused_before_the_work(
     offline: Fluxmem, talk: Path, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch

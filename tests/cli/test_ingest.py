@@ -37,6 +37,17 @@ def test_failed_items_are_listed_and_end_with_1_but_the_others_are_stored(
     assert listed[-1] == "failed: 5 more; --json lists all"
 
 
+def test_a_file_that_can_not_be_read_fails_alone(fluxmem: Fluxmem, tmp_path: Path) -> None:
+    good = write_rows(tmp_path / "tea.jsonl", [{"text": "Tea."}])
+    # It opens, for the superuser too, and fails when it is read.
+    bad = tmp_path / "bad.jsonl"
+    bad.symlink_to("/proc/self/mem")
+    done = fluxmem("ingest", bad, good, "--json")
+    assert done.code == 1
+    report = json.loads(done.out)
+    assert (report["created"], [failure["where"] for failure in report["failures"]]) == (1, [str(bad)])
+
+
 def test_times_that_can_not_be_read_are_listed_without_failing(fluxmem: Fluxmem, tmp_path: Path) -> None:
     rows = [
         {"id": "1", "text": "One.", "time": "1:56 pm on 8 May, 2023"},

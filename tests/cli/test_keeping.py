@@ -1,5 +1,7 @@
 """Backup, restore and reembed on the command line: what they refuse, and that nothing is done twice."""
 
+import io
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,22 @@ def test_a_missing_archive_is_told(offline: Fluxmem, tmp_path: Path) -> None:
     done = offline("restore", tmp_path / "x.tar.gz", "--yes")
     assert done.code == 2
     assert "x.tar.gz" in done.error
+
+
+def test_a_damaged_archive_is_told(offline: Fluxmem, tmp_path: Path) -> None:
+    file = tmp_path / "x.tar.gz"
+    contents = {"fluxmem-backup.json": b'{"format": 1}', "data": " ".join(map(str, range(20_000))).encode()}
+    with tarfile.open(file, "w:gz") as archive:
+        for name, content in contents.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    damaged = bytearray(file.read_bytes())
+    middle = len(damaged) // 2
+    damaged[middle : middle + 8] = b"\xff" * 8
+    file.write_bytes(damaged)
+    done = offline("restore", file)
+    assert (done.code, "can't be read as a backup" in done.error) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["backup", "restore"])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fluxmem_graph import FluxMem
 from tests.cli.conftest import Fluxmem
 
 
@@ -23,6 +24,19 @@ def test_the_log_is_filtered(fluxmem: Fluxmem) -> None:
     assert ids(fluxmem, "--until", "2020-01-01") == []
     assert len(ids(fluxmem, "--since", "2020-01-01")) == 2
     assert "2020" in fluxmem("log", "--since", "2020-99-01").error
+
+
+def test_an_empty_list_says_so_and_an_unknown_memory_is_a_failure(fluxmem: Fluxmem) -> None:
+    fact = fluxmem("add", "Tea is hot.").out.strip()
+    for empty in (["--run", "no-such"], ["--kind", "no-such"], [fact, "--kind", "delete"]):
+        done = fluxmem("log", *empty)
+        assert (done.code, done.out, "no operation matches" in done.err) == (0, "", True)
+    unknown = fluxmem("log", "no-such-id")
+    assert (unknown.code, "no-such-id" in unknown.error) == (1, True)
+    assert fluxmem("log", "no-such-id", "--json").code == 1
+    assert "nothing is quarantined" in fluxmem("quarantine", "list").err
+    assert "fluxmem observe" in fluxmem("episodes").err
+    assert fluxmem("episodes", "--json").json == {"episodes": []}
 
 
 def test_a_run_and_a_range_are_undone(fluxmem: Fluxmem, tmp_path: Path) -> None:
@@ -104,6 +118,21 @@ def test_namespaces_are_made_listed_limited_and_erased(fluxmem: Fluxmem, namespa
     assert failed.code == 2 and "--yes" in failed.error
     assert fluxmem("namespace", "erase", namespace, "--yes", "--json").json["left"] == 0
     assert "namespace list" in fluxmem("namespace", "quota", namespace).error
+    again = fluxmem("namespace", "erase", namespace, "--yes")
+    assert (again.code, f"no namespace {namespace}" in again.err) == (0, True)
+
+
+def test_an_erasure_that_leaves_something_is_a_failure(
+    fluxmem: Fluxmem, monkeypatch: pytest.MonkeyPatch, namespace: str
+) -> None:
+    fluxmem("add", "one")
+    # Another process writes meanwhile.
+    erase = FluxMem.erase_namespace
+    with monkeypatch.context() as patched:
+        patched.setattr(FluxMem, "erase_namespace", lambda memory: (erase(memory), memory.add("two"))[0])
+        left = fluxmem("namespace", "erase", namespace, "--yes")
+    assert (left.code, left.err) == (1, "")
+    assert "0 are left" not in left.out
 
 
 def test_memories_sources_and_subjects_are_erased_with_a_report(fluxmem: Fluxmem) -> None:

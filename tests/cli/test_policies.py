@@ -115,9 +115,12 @@ def trained(offline: Fluxmem, data: Path, tmp_path: Path, *options: object) -> P
     return file
 
 
-def test_train_makes_a_checkpoint_a_curve_and_a_plot(offline: Fluxmem, data: Path, tmp_path: Path) -> None:
+def test_train_makes_a_checkpoint_a_curve_and_a_plot(
+    offline: Fluxmem, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plot, curve = tmp_path / "curve.png", tmp_path / "curve.json"
-    file = trained(offline, data, tmp_path, "--plot", plot, "--json", curve)
+    monkeypatch.setattr("sys.argv", ["fluxmem", "policy", "train", str(data), f"--plot={plot}", "--seeds=2"])
+    file = trained(offline, data, tmp_path, f"--plot={plot}", "--json", curve)
     assert plot.read_bytes().startswith(b"\x89PNG")
     points = json.loads(curve.read_text())["curve"]
     assert [point["step"] for point in points] == [1, 2, 3, 4]
@@ -126,6 +129,7 @@ def test_train_makes_a_checkpoint_a_curve_and_a_plot(offline: Fluxmem, data: Pat
     assert (shown["seeds"], shown["steps"], shown["embedder"]) == ("0 1", 4, "hashing")
     assert shown["data"][0]["name"] == "one"
     assert str(tmp_path) not in file.read_text()
+    assert shown["command"] == "fluxmem policy train one --plot=curve.png --seeds=2"
 
 
 def test_train_writes_a_curve_per_seed_for_tensorboard(offline: Fluxmem, data: Path, tmp_path: Path) -> None:
@@ -161,6 +165,16 @@ def test_export_writes_a_line_per_step(offline: Fluxmem, data: Path, tmp_path: P
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert len(rows) == 64 and {row["run"] for row in rows} == {0, 1}
     assert {row["policy"] for row in rows} == {"learned"}
+
+
+def test_export_keeps_a_former_file_when_its_policy_is_missing(
+    offline: Fluxmem, data: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "runs.jsonl"
+    file.write_text("former\n")
+    for missing in (["--policy", "llm"], ["--checkpoint", "missing.json"]):
+        assert offline("policy", "export", data, "-o", file, *missing).code == 2
+        assert file.read_text() == "former\n"
 
 
 def test_export_leaves_out_what_a_model_could_not_say(

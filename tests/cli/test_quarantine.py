@@ -21,6 +21,16 @@ def test_an_order_is_listed_with_its_reason_until_it_is_decided_on(fluxmem: Flux
     assert fluxmem("quarantine", "drop", memory_id).code == 1
 
 
+def test_a_stream_and_the_end_of_a_run_tell_of_it_too(fluxmem: Fluxmem) -> None:
+    observed = fluxmem("observe", "--json", stdin=f"Tea is hot.\n{ORDER}\n".encode())
+    assert (observed.json["messages"], observed.json["quarantined"]) == (2, 1)
+    (listed,) = fluxmem("quarantine", "list", "--json").json["quarantined"]
+    assert observed.err == f"{listed['id']} is quarantined; `fluxmem quarantine list` says why\n"
+    run = fluxmem("episode", "start", "Make tea").out.strip()
+    ended = fluxmem("episode", "end", run, "--outcome", ORDER)
+    assert (ended.code, ended.err) == (0, "it is quarantined; `fluxmem quarantine list` says why\n")
+
+
 def test_a_verified_fact_guards_its_value(fluxmem: Fluxmem) -> None:
     fluxmem("add", "The limit is 5 requests.", "--verified")
     memory_id = fluxmem("add", "The limit is 500 requests.").out.strip()

@@ -1,5 +1,6 @@
 """Making, reading and reviewing skills from the shell."""
 
+import io
 import json
 import re
 from pathlib import Path
@@ -119,16 +120,23 @@ def test_watching_consolidates_when_there_are_new_episodes_and_stops_at_an_inter
     stocked: Fluxmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
+    lines: list[int] = []
+    printed = io.BytesIO()
 
     def sleep(seconds: float) -> None:
         waits.append(seconds)
+        lines.append(len(printed.getvalue().splitlines()))
         if len(waits) == 2:
             raise KeyboardInterrupt
 
     monkeypatch.setattr("fluxmem_cli.consolidation.time.sleep", sleep)
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed))
     done = stocked("consolidate", "--apply", "--watch", "--every", 0.5, "--json")
     assert done.code == 130
-    assert json.loads(done.out)["created"] == 2
+    [line] = printed.getvalue().splitlines()
+    assert json.loads(line)["created"] == 2
+    # Before the wait: whoever reads a pipe has it at once.
+    assert lines == [1, 1]
     assert waits == [30, 30]
 
 

@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +60,15 @@ def test_without_a_command_the_help_is_printed(offline: Fluxmem) -> None:
         ["eval", "retrieval", ".", "--systems", "fluxmem,magic"],
         ["eval", "retrieval", ".", "--top-k", "five"],
         ["eval", "retrieval", ".", "--json", "no-such-folder/figures.json"],
+        ["import", "no-such-file.jsonl"],
+        ["import", "."],
+        ["export", "no-such-folder/out.jsonl"],
+        ["export", "."],
+        ["backup", "."],
+        ["view", "--output", "no-such-folder/page.html"],
+        ["view", "--output", "."],
+        ["consolidate", "--plot", "no-such-folder/plot.png"],
+        ["consolidate", "--plot", "."],
     ],
 )
 def test_wrong_usage_is_told_in_one_line_before_a_server_starts(
@@ -66,6 +77,7 @@ def test_wrong_usage_is_told_in_one_line_before_a_server_starts(
     done = offline(*arguments)
     assert done.code == 2
     assert done.error
+    assert ".part" not in done.error
 
 
 def test_a_wrong_setting_is_named(offline: Fluxmem, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +96,30 @@ def test_a_server_that_does_not_answer_is_a_failure(
     assert done.code == 1
     assert UNREACHABLE in done.error
     assert "not printed" not in done.error
+
+
+@pytest.mark.parametrize("uri", ["bolt://neo4j:secret@127.0.0.1:1", "bolt://neo4j:sec/secret@127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "command", [["stats"], ["status"], ["doctor"], ["up"], ["browser", "--no-open"]], ids=str
+)
+def test_a_password_in_the_address_is_never_printed(
+    offline: Fluxmem, monkeypatch: pytest.MonkeyPatch, command: list[str], uri: str
+) -> None:
+    monkeypatch.setenv("NEO4J_URI", uri)
+    monkeypatch.setenv("NEO4J_PASSWORD", "other")
+    done = offline(*command)
+    assert "secret" not in done.out + done.err
+    if command == ["stats"]:
+        assert (done.code, "NEO4J_USERNAME and NEO4J_PASSWORD" in done.error) == (2, True)
+
+
+@pytest.mark.parametrize("command", [["skill", "show", "x", "--version", "2"], ["add", "--", "-h"]], ids=str)
+def test_an_option_or_text_that_looks_like_a_question_for_help_is_none(
+    fluxmem: Fluxmem, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setenv("FLUXMEM_LOG_LEVEL", "DEBUG")
+    monkeypatch.setenv("FLUXMEM_LOG_FORMAT", "json")
+    assert '"event"' in fluxmem(*command).err
 
 
 def test_debug_shows_where_a_failure_came_from(offline: Fluxmem, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +150,25 @@ def test_help_is_printed_whatever_the_settings(offline: Fluxmem, monkeypatch: py
         done = offline(*arguments)
         assert (done.code, done.err) == (0, "")
     assert offline("doctor").code == 2
+
+
+# One is written when it is complete, the other before.
+@pytest.mark.parametrize("command", [["--version"], ["procedures", "list", "--json"]], ids=str)
+def test_output_that_can_not_be_written_is_a_failure(
+    command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    program = [sys.executable, "-c", "from fluxmem_cli.main import run; run()", *command]
+    with Path("/dev/full").open("wb") as full:
+        failed = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert failed.returncode == 1
+    [line] = failed.stderr.splitlines()
+    assert line.startswith("error: ") and "No space left on device" in line
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as unread:
+        left = subprocess.run(program, stdout=unread, stderr=subprocess.PIPE, text=True, check=False)
+    assert (left.returncode, left.stderr) == (1, "")
 
 
 class InterruptedInput(io.BytesIO):

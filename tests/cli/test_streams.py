@@ -60,6 +60,14 @@ def test_json_lines_bring_speakers_times_and_ids_and_may_be_repeated(fluxmem: Fl
     ]
 
 
+def test_a_title_is_kept_and_a_session_becomes_metadata(fluxmem: Fluxmem) -> None:
+    row = {"text": "It steeps for two minutes.", "title": "Green tea", "session": "s1"}
+    fluxmem("observe", "--jsonl", "--stream", "talk", stdin=json.dumps(row).encode())
+    [hit] = fluxmem("search", "green tea", "--json").json["hits"]
+    shown = fluxmem("show", hit["id"], "--json").json
+    assert (shown["name"], shown["metadata"]) == ("Green tea", {"session": "s1"})
+
+
 def test_a_file_is_read_by_its_suffix_and_a_mark_opens_an_episode(fluxmem: Fluxmem, tmp_path: Path) -> None:
     text, talk = tmp_path / "talk.txt", tmp_path / "talk.jsonl"
     text.write_text("One.\nTwo.\n", encoding="utf-8")

@@ -76,15 +76,21 @@ def test_stored_markup_is_data(fluxmem: Fluxmem, namespace: str, tmp_path: Path)
     assert data(page)["nodes"][0]["properties"]["text"] == text
 
 
-def test_what_is_not_there_is_said(fluxmem: Fluxmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_there_is_said(fluxmem: Fluxmem, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert "fluxmem demo" in fluxmem("view", "--output", page).err
     assert fluxmem("view", "--episode", "no-such", "--output", page).code == 1
     assert fluxmem("view", "--skill", "no-such", "--output", page).code == 1
     assert fluxmem("view", "--skill", "a", "--episode", "b", "--output", page).code == 2
+
+
+def test_the_library_is_asked_for_before_a_server_starts(
+    offline: Fluxmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "neo4j_viz", None)
-    missing = fluxmem("view", "--output", page)
+    missing = offline("view", "--output", tmp_path / "page.html")
     assert (missing.code, "fluxmem-graph[view]" in missing.error) == (2, True)
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_the_page_opens_when_asked(fluxmem: Fluxmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fluxmem_graph import FluxMem, NewMemory
 from fluxmem_graph.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from fluxmem_graph.ingest.values import content_hash
+from fluxmem_graph.operations.ingesting import SMALLEST
 from fluxmem_graph.types import Erased, Layer, Note, Status
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import count_nodes, snapshot
@@ -317,6 +318,16 @@ def test_a_quota_is_kept_by_every_kind_of_write(memory: FluxMem) -> None:
     memory.set_quota(None)
     memory.add("two")
     assert memory.set_quota(99) == 10
+
+
+def test_an_ingest_that_fills_a_namespace_names_the_run_that_holds_what_is_stored(memory: FluxMem) -> None:
+    memory.create_namespace()
+    memory.set_quota(SMALLEST + 1)
+    with pytest.raises(QuotaExceeded, match=r"stored, as run (\S+):") as caught:
+        memory.ingest(NewMemory(f"Pier {n} has a crane.") for n in range(SMALLEST + 2))
+    run = str(caught.value).split("--run ")[1].split("`")[0]
+    assert len(memory.undo_run(run).operations) == SMALLEST
+    assert memory.match() == []
 
 
 def test_a_quota_is_kept_by_new_skills_and_holds_back_no_version(memory: FluxMem) -> None:

@@ -135,10 +135,19 @@ def test_turns_keep_their_time_and_session(tmp_path: Path) -> None:
     assert first.session is not None
 
 
-@pytest.mark.parametrize("line", ["{broken", '{"id": "q1"}', "[]", '{"id": 1, "question": "Who?"}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{broken",
+        '{"id": "q1"}',
+        "[]",
+        '{"id": 1, "question": "Who?"}',
+        '{"id": "q1", "question": "Which café?"}',
+    ],
+)
 def test_a_malformed_question_is_named_by_file_and_line(tmp_path: Path, line: str) -> None:
     folder = write_set(tmp_path / "talk", "turns.jsonl", TURNS, [question(0, ["D1:1"])])
-    with (folder / "questions.jsonl").open("a", encoding="utf-8") as file:
+    with (folder / "questions.jsonl").open("a", encoding="latin-1") as file:
         file.write(line + "\n")
     with pytest.raises(ConfigurationError, match=r"questions\.jsonl:2: "):
         load_retrieval_sets(folder)

@@ -73,6 +73,21 @@ def test_what_is_spoken_belongs_to_a_session(tmp_path: Path) -> None:
     assert [turn.session for turn in read] == ["s1", "s1", "s1", "2", "talk", None]
 
 
+def test_an_empty_field_is_as_good_as_none(tmp_path: Path) -> None:
+    names = ("id", "session", "time", "speaker", "title", "image_caption")
+    notes = ReadNotes()
+    rows = [
+        {**dict.fromkeys(names, ""), "text": "One"},
+        {**dict.fromkeys(names), "text": None, "content": "Two"},
+        {"task": "Find Ada", "id": "", "steps": []},
+    ]
+    one, two, run = read_path(write_rows(tmp_path / "talk.jsonl", rows), ReadOptions(source="talk"), notes)
+    assert one == NewMemory("One", source="talk")
+    assert two == NewMemory("Two", source="talk")
+    assert notes.undated == []
+    assert isinstance(run, NewEpisode) and run.external_id is None
+
+
 def test_a_passage_has_a_title_and_no_session(tmp_path: Path) -> None:
     rows = [
         {"id": "p0", "title": "Kites", "text": "They fly."},
