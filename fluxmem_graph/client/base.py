@@ -1,5 +1,6 @@
 """What every part of the façade shares: one namespace, its database and its models."""
 
+from functools import cached_property
 from typing import Any, Self
 
 from fluxmem_graph.client.connecting import connect_database
@@ -8,6 +9,7 @@ from fluxmem_graph.embedding import load_embedder
 from fluxmem_graph.graph.database import Database
 from fluxmem_graph.graph.schema import SchemaState
 from fluxmem_graph.llm import load_llm
+from fluxmem_graph.operations.guards import Guard
 from fluxmem_graph.operations.moving import Export
 from fluxmem_graph.protocols import LLM, Embedder
 from fluxmem_graph.settings import Settings, load_settings
@@ -64,6 +66,10 @@ class Connected:
     def close(self) -> None:
         """Close all connections; the server goes on running."""
         self.database.close()
+
+    @cached_property
+    def _guard(self) -> Guard:
+        return Guard(self.settings.guards)
 
     def _export(self, namespace: str | None = None) -> Export:
         state = self.schema

@@ -7,7 +7,6 @@ from typing import Any
 
 from fluxmem_graph.client.base import Connected
 from fluxmem_graph.ingest import Item
-from fluxmem_graph.operations.guards import Guard
 from fluxmem_graph.operations.ingesting import Ingest, Progress
 from fluxmem_graph.operations.memories import Memories
 from fluxmem_graph.types import (
@@ -24,8 +23,7 @@ class Facts(Connected):
 
     @cached_property
     def _memories(self) -> Memories:
-        guard = Guard(self.settings.guards)
-        return Memories(self.database, self.embedder, self.namespace, self.actor, guard)
+        return Memories(self.database, self.embedder, self.namespace, self.actor, self._guard)
 
     def add(
         self,
@@ -57,8 +55,8 @@ class Facts(Connected):
 
     def ingest(self, items: Iterable[Item], progress: Progress | None = None) -> IngestReport:
         """Store a stream of memories and episodes in batches; safe to repeat and to resume."""
-        guard = Guard(self.settings.guards)
-        return Ingest(self.database, self.embedder, self.namespace, self.actor, guard).run(items, progress)
+        loading = Ingest(self.database, self.embedder, self.namespace, self.actor, self._guard)
+        return loading.run(items, progress)
 
     def get(self, memory_id: str) -> Memory:
         """Return one memory of any layer and status. Raises NotFound."""

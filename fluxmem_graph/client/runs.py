@@ -8,7 +8,6 @@ from typing import Any
 from fluxmem_graph.client.base import Connected
 from fluxmem_graph.operations.boundaries import Boundaries
 from fluxmem_graph.operations.episodes import Episodes
-from fluxmem_graph.operations.guards import Guard
 from fluxmem_graph.operations.learning import Learning
 from fluxmem_graph.operations.rows import new_id
 from fluxmem_graph.retrieval.context import Context, build_context
@@ -33,12 +32,11 @@ class Runs(Connected):
 
     @cached_property
     def _episodes(self) -> Episodes:
-        guard = Guard(self.settings.guards)
-        return Episodes(self.database, self.embedder, self.namespace, self.actor, guard)
+        return Episodes(self.database, self.embedder, self.namespace, self.actor, self._guard)
 
     @cached_property
     def _refiner(self) -> Refiner:
-        learning = Learning(self.database, self.namespace, self.actor, Guard(self.settings.guards))
+        learning = Learning(self.database, self.namespace, self.actor, self._guard)
         return Refiner(self.formation, self._episodes, learning)
 
     @cached_property
@@ -54,7 +52,7 @@ class Runs(Connected):
             self.actor,
             self._episodes,
             self.settings.stream,
-            Guard(self.settings.guards),
+            self._guard,
         )
 
     @cached_property

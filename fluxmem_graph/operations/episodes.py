@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, NotFound
@@ -25,7 +25,7 @@ class Episodes:
     embedder: Embedder
     namespace: str
     actor: str
-    guard: Guard = field(default_factory=Guard)
+    guard: Guard
 
     def start(self, task: str, *, metadata: Mapping[str, Any] | None = None) -> str:
         """Open an episode and return its id. Raises InvalidInput."""

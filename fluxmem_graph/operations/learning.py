@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, NotFound
@@ -38,7 +38,7 @@ class Learning:
     database: Database
     namespace: str
     actor: str
-    guard: Guard = field(default_factory=Guard)
+    guard: Guard
 
     def running(self, episode_id: str) -> Running:
         """Return where an episode stands. Raises NotFound, or Conflict when it has ended."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fluxmem_graph.errors import Conflict, NotFound
@@ -37,7 +37,7 @@ class Memories:
     embedder: Embedder
     namespace: str
     actor: str
-    guard: Guard = field(default_factory=Guard)
+    guard: Guard
     run_id: str | None = None
 
     def add(self, memories: Sequence[NewMemory], *, verified: bool = False, reason: str = "") -> list[Memory]:

@@ -1,7 +1,7 @@
 """Streams of messages in which nobody declares tasks: episodes open and close by themselves."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -69,7 +69,7 @@ class Streams:
     actor: str
     episodes: Episodes
     settings: StreamSettings
-    guard: Guard = field(default_factory=Guard)
+    guard: Guard
 
     def observe(self, message: NewMemory, *, mark: bool = False) -> Observed:
         """Store a message of the stream named by its source, as a fact and as a step of the open episode.
