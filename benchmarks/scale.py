@@ -101,18 +101,7 @@ def measure(
     shape: Shape, base: FluxMem, bases: Sequence[Base], options: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """Return one entry per size."""
-    names = [f"{shape.name}-{tenant}" for tenant in range(shape.tenants)]
-    memories = [
-        FluxMem(
-            base.database,
-            base.schema,
-            base.embedder,
-            None,
-            base.settings.model_copy(update={"namespace": name}),
-            "benchmark",
-        )
-        for name in names
-    ]
+    memories = [base.within(f"{shape.name}-{tenant}") for tenant in range(shape.tenants)]
     points, before = [], 0
     for size in map(int, options.sizes.split(",")):
         rate = grow(memories, shape, bases, (before, size), options.seed)

@@ -151,6 +151,12 @@ class AsyncFluxMem:
 
         return cls(await _alone(work, FluxMem.close))
 
+    def within(self, namespace: str) -> "AsyncFluxMem":
+        """Return the memory of another namespace, as `FluxMem.within`; both use the same workers."""
+        other = AsyncFluxMem(self.sync.within(namespace))
+        other._pools, other._making = self._pools, self._making
+        return other
+
     async def __aenter__(self) -> Self:
         return self
 

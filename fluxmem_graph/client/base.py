@@ -57,6 +57,14 @@ class Connected:
         model = llm or load_llm(settings)
         return cls(database, schema, metered, MeteredLLM(model) if model else None, settings, actor)
 
+    def within(self, namespace: str) -> Self:
+        """Return the memory of another namespace over the same connection; closing one closes both.
+
+        Raises ConfigurationError.
+        """
+        settings = load_settings(self.settings, namespace=namespace)
+        return type(self)(self.database, self.schema, self.embedder, self.llm, settings, self.actor)
+
     def __enter__(self) -> Self:
         return self
 

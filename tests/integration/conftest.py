@@ -12,7 +12,7 @@ Tenants = Callable[[], FluxMem]
 
 @pytest.fixture(scope="session")
 def connected(server_settings: Settings) -> Iterator[FluxMem]:
-    with FluxMem.connect(server_settings) as memory:
+    with FluxMem.connect(server_settings, actor="test") as memory:
         yield memory
 
 
@@ -22,8 +22,7 @@ def tenant(connected: FluxMem) -> Iterator[Tenants]:
     made: list[FluxMem] = []
 
     def make() -> FluxMem:
-        settings = connected.settings.model_copy(update={"namespace": f"test-{uuid.uuid4().hex[:12]}"})
-        made.append(FluxMem(connected.database, connected.schema, connected.embedder, None, settings, "test"))
+        made.append(connected.within(f"test-{uuid.uuid4().hex[:12]}"))
         return made[-1]
 
     yield make

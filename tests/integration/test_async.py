@@ -16,9 +16,10 @@ from fluxmem_graph.errors import InvalidInput
 from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.retrieval.context import Context
 from fluxmem_graph.types import Note
+from tests.integration.conftest import Tenants
 
 pytestmark = pytest.mark.anyio
-OWN = {"connect", "close"}
+OWN = {"connect", "within", "close"}
 
 
 @pytest.fixture
@@ -83,6 +84,18 @@ async def test_what_is_no_plain_method(memory: FluxMem) -> None:
     await shared.apply([Note("ask about piers")])
     assert await shared.scratchpad == "ask about piers"
     assert (await AsyncFluxMem.diagnose(memory.settings)).checks
+
+
+async def test_another_namespace_has_the_same_connection_and_workers(
+    memory: FluxMem, tenant: Tenants
+) -> None:
+    shared = AsyncFluxMem(memory)
+    other = shared.within(tenant().namespace)
+    fact = await other.add("Boats leave pier 4.")
+    assert (await other.get(fact.id)).content == fact.content
+    assert await shared.match() == []
+    workers = {await one.run(lambda: threading.current_thread().name) for one in (shared, other)}
+    assert all(name.startswith(f"fluxmem-{other.namespace}") for name in workers)
 
 
 async def test_errors_are_those_of_the_facade(memory: FluxMem) -> None:

@@ -76,7 +76,4 @@ def test_an_example_of_a_framework_runs_and_prints(
 @pytest.fixture(autouse=True)
 def _clean(connected: FluxMem) -> None:
     """The quickstart names its own namespace."""
-    settings = connected.settings.model_copy(update={"namespace": "quickstart"})
-    FluxMem(
-        connected.database, connected.schema, connected.embedder, None, settings, "test"
-    ).erase_namespace()
+    connected.within("quickstart").erase_namespace()

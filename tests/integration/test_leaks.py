@@ -26,7 +26,7 @@ SHARED = ("Zerubbabel Quux", "Where does Zerubbabel Quux keep the key?", "diary-
 
 # They open or close, or are about the database as a whole: whoever has its password sees all names.
 EXPORTED = "ours.jsonl"
-NOT_CALLED = {"connect", "close", "namespaces", "reembed"}
+NOT_CALLED = {"connect", "within", "close", "namespaces", "reembed"}
 
 
 @dataclass(frozen=True)

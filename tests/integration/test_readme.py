@@ -87,17 +87,12 @@ def runs_and_prints(command: list[str], settings: Settings, folder: Path) -> Non
 @pytest.fixture(scope="module")
 def demo(connected: FluxMem) -> Iterator[FluxMem]:
     """The example as `fluxmem demo` leaves it; what else pages name is erased, before and after."""
-
-    def named(name: str) -> FluxMem:
-        settings = connected.settings.model_copy(update={"namespace": name})
-        return FluxMem(connected.database, connected.schema, connected.embedder, None, settings, "test")
-
     for name in NAMED:
-        named(name).erase_namespace()
-    load_example(named("demo"))
-    yield named("demo")
+        connected.within(name).erase_namespace()
+    load_example(connected.within("demo"))
+    yield connected.within("demo")
     for name in NAMED:
-        named(name).erase_namespace()
+        connected.within(name).erase_namespace()
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fluxmem_graph import FluxMem, NewMemory
-from fluxmem_graph.errors import NotFound
+from fluxmem_graph.errors import ConfigurationError, NotFound
 from tests.integration.conftest import Tenants
 from tests.integration.graphs import count_nodes, snapshot
 
@@ -29,6 +29,16 @@ def pair(tenant: Tenants) -> tuple[FluxMem, FluxMem]:
 def ids(memory: FluxMem) -> set[str]:
     rows = memory.database.call("MATCH (n:Memory {namespace: $n}) RETURN n.id AS id", n=memory.namespace)
     return {row["id"] for row in rows}
+
+
+def test_many_namespaces_share_one_connection(memory: FluxMem, tenant: Tenants) -> None:
+    other = memory.within(tenant().namespace)
+    fact = other.add(TEXT)
+    assert other.database is memory.database
+    assert [hit.id for hit in other.search(TEXT)] == [fact.id]
+    assert memory.search(TEXT) == ()
+    with pytest.raises(ConfigurationError, match="namespace"):
+        memory.within("")
 
 
 def test_nothing_of_another_tenant_is_found(pair: tuple[FluxMem, FluxMem]) -> None:
