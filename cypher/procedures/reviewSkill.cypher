@@ -2,7 +2,8 @@
 //
 // Review a skill: `approve` or `rollback` make this version the one that agents get, `retire` takes all of them away.
 //
-// Earlier candidates give way to an approved version; later ones go on waiting. Nothing is deleted.
+// Earlier candidates give way to an approved version; later ones go on waiting. Nothing is deleted. A candidate that gave
+// way waits for no review any more: no row for `approve`, only `rollback` brings it.
 //
 // mode: WRITE
 CYPHER 25
@@ -19,7 +20,8 @@ CALL (skill) {
   WITH skill, version, version.status IN ['active', 'candidate'] AS live
   WHERE CASE
     WHEN $verdict = 'retire' THEN live
-    WHEN version = skill THEN version.status IN ['candidate', 'superseded']
+    WHEN version = skill THEN version.status = 'candidate'
+      OR version.status = 'superseded' AND ($verdict = 'rollback' OR version.review <> 'candidate')
     ELSE version.status = 'active' OR version.status = 'candidate' AND version.version < skill.version END
   RETURN collect({memory: version, status: version.status, review: version.review}) AS changed
 }

@@ -34,8 +34,9 @@ WITH operation, memory, touched, learned, reviewed, former, now, CASE
       WHERE own.moved IS NULL AND theirs.moved IS NULL AND later.seq > operation.seq AND NOT coalesce(later.undone, false)
         AND (later.kind IN ['create', 'revive', 'update', 'delete', 'episode', 'step', 'end', 'split', 'merge', 'quarantine',
           'verify', 'release', 'drop']
+        OR operation.kind IN ['create', 'revive'] AND later.kind = 'source'
         OR operation.kind IN ['episode', 'step'] AND later.kind IN ['feedback', 'expand', 'prune', 'reshape']) }
-      THEN 'the memory has changed since; undo the later operations first'
+      THEN 'the memory has changed since, or another source has cited it; undo the later operations first'
     WHEN reviewed AND EXISTS { (operation)-[:TOUCHED]->(:Memory)<-[:TOUCHED]-(later:Operation)
       WHERE later.seq > operation.seq AND later.kind IN ['skill', 'approve', 'rollback', 'retire', 'delete']
         AND NOT coalesce(later.undone, false) }

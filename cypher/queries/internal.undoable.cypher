@@ -35,8 +35,9 @@ RETURN operation.id AS id, operation.seq AS seq, operation.kind AS kind, coalesc
         AND (later.seq > $lastSeq OR $runId IS NOT NULL AND coalesce(later.run_id, '') <> $runId)
         AND (later.kind IN ['create', 'revive', 'update', 'delete', 'episode', 'step', 'end', 'split', 'merge', 'quarantine',
           'verify', 'release', 'drop']
+          OR operation.kind IN ['create', 'revive'] AND later.kind = 'source'
           OR operation.kind IN ['skill', 'approve', 'rollback', 'retire'] AND later.kind IN ['skill', 'approve', 'rollback', 'retire']
           OR operation.kind IN ['episode', 'step'] AND later.kind IN ['feedback', 'expand', 'prune', 'reshape']) }
-      THEN 'the memory has changed since; undo the later operations first'
+      THEN 'the memory has changed since, or another source has cited it; undo the later operations first'
   END AS refused
 ORDER BY seq DESC

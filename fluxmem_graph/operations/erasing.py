@@ -1,25 +1,26 @@
 """Erasure for good: of one memory, a source or a subject, with all that was made of it, and the proof."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fluxmem_graph.errors import InvalidInput, NotFound
-from fluxmem_graph.graph.database import Database, Row, vectors
+from fluxmem_graph.graph.database import Database, Row
 from fluxmem_graph.ingest.entities import entity_key
 from fluxmem_graph.ingest.values import check_text, content_hash
 from fluxmem_graph.operations.batches import batched
-from fluxmem_graph.operations.embedded import embed_episodes, embed_texts
-from fluxmem_graph.operations.episodes import find_episode, to_steps
 from fluxmem_graph.operations.moving import Export
 from fluxmem_graph.operations.redaction import Markers, redacted
+from fluxmem_graph.operations.reembedding import Embedding
 from fluxmem_graph.operations.rows import new_id
 from fluxmem_graph.protocols import Embedder
 from fluxmem_graph.retrieval.sparse import content_words
-from fluxmem_graph.types import Erased, NewEpisode
+from fluxmem_graph.types import Erased, Layer
 
 BATCH = 500
+# All that may quote an erased text; `former` is what episodes were before an operation.
+QUOTING = ("memory", "step", "operation", "former", "namespace")
 # A report names so many places and texts; more would be a list nobody reads.
 SHOWN = 20
 
@@ -65,7 +66,8 @@ class Erasing:
         for row in self._nodes("memory"):
             if "Semantic" in row["labels"] and redacted(row["properties"], named):
                 found[row["place"]] = None
-        if not found and not any(redacted(row["properties"], named) for row in self._others()):
+        others = (row for kind in QUOTING for row in self._nodes(kind))
+        if not found and not any(redacted(row["properties"], named) for row in others):
             raise NotFound(f"nothing in namespace {self.namespace} mentions {name}")
         return self._erase(list(found), name=name)
 
@@ -74,7 +76,12 @@ class Erasing:
         contents = {row["content"] for row in scope.values() if row["content"]}
         markers = Markers(frozenset(contents) | set(texts), name, frozenset(scope))
         # Copies first: when this is interrupted, the erased texts are still known to the next run.
+        runs = [{"id": id_, "properties": {}} for id_, row in scope.items() if row["layer"] == Layer.EPISODIC]
+        self._write("erased", runs)
         changed = self._redact(markers)
+        # With what an interrupted erasure left.
+        for _ in Embedding(self.database, self.embedder, marked=True).run(self.namespace):
+            pass
         counts = dict.fromkeys(("memories", "steps", "tombstones", "entities", "sources"), 0)
         # What was made of others goes before these, so that a second run still finds it.
         pages = batched([*(id_ for id_ in scope if id_ not in asked), *ids], BATCH)
@@ -108,12 +115,7 @@ class Erasing:
                 if after.get("source") == uri:
                     text = json.dumps({**after, "source": row["source"]}, ensure_ascii=False)
                     changed = {"id": operation["id"], "properties": {"after": text}}
-                    self.database.run(
-                        "fluxmem.internal.redact",
-                        namespace=self.namespace,
-                        kind="operation",
-                        rows=[changed],
-                    )
+                    self._write("operation", [changed])
 
     def _with_derived(self, ids: Sequence[str]) -> dict[str, Row]:
         """Return the memories and all that was made of them, by id."""
@@ -130,67 +132,26 @@ class Erasing:
 
     def _redact(self, markers: Markers) -> int:
         """Take the erased texts out of steps, episodes, skills and the log; return how many nodes changed."""
-        total, retold, rewritten = 0, [], []
-        for kind in ("memory", "step", "operation", "namespace"):
+        total = 0
+        for kind in QUOTING:
             rows = (
-                {"id": row["place"], "properties": changed, "labels": row["labels"]}
+                {"id": row["place"], "properties": changed | _following(changed, row["labels"])}
                 for row in self._nodes(kind)
                 if row["place"] not in markers.ids
                 and "Semantic" not in row["labels"]
                 and (changed := redacted(_quoting(kind, row["properties"]), markers))
             )
-            for page in batched(rows, BATCH):
-                for row in page if kind == "memory" else ():
-                    row["properties"] |= _following(row["properties"], row["labels"])
-                retold += [row["id"] for row in page if "Episodic" in row["labels"]]
-                rewritten += [row["id"] for row in page if "Procedural" in row["labels"]]
-                self.database.run("fluxmem.internal.redact", namespace=self.namespace, kind=kind, rows=page)
-                total += len(page)
-        self._embed_again(retold)
-        self._embed_skills(rewritten)
+            changes = self._write(kind, rows)
+            # Its nodes are the operations, which are counted as such.
+            total += 0 if kind == "former" else changes
         return total
 
-    def _embed_skills(self, skill_ids: Sequence[str]) -> None:
-        """Give redacted skills the vectors of what is left of them."""
-        for page in batched(skill_ids, BATCH):
-            rows = self.database.run("fluxmem.read", namespace=self.namespace, ids=page)
-            self._set_vectors(
-                [
-                    (row, {"embedding": vector})
-                    for row, vector in zip(
-                        rows,
-                        vectors(embed_texts(self.embedder, [row["content"] for row in rows])),
-                        strict=True,
-                    )
-                ]
-            )
-
-    def _embed_again(self, episode_ids: Sequence[str]) -> None:
-        """Give redacted episodes the vectors of what is left of them."""
-        for page in batched(episode_ids, BATCH):
-            rows = [find_episode(self.database, self.namespace, id_) for id_ in page]
-            ended = [row for row in rows if row["ended_at"] is not None]
-            if not ended:
-                continue
-            episodes = [NewEpisode(row["task"], to_steps(row["steps"])) for row in ended]
-            reminding, trajectory = (vectors(matrix) for matrix in embed_episodes(self.embedder, episodes))
-            contents = self.database.run(
-                "fluxmem.read", namespace=self.namespace, ids=[row["id"] for row in ended]
-            )
-            told = {row["id"]: row for row in contents}
-            self._set_vectors(
-                [
-                    (told[row["id"]], {"embedding": first, "trajectory_embedding": second})
-                    for row, first, second in zip(ended, reminding, trajectory, strict=True)
-                ]
-            )
-
-    def _set_vectors(self, made: Sequence[tuple[Row, dict[str, Any]]]) -> None:
-        rows = [
-            {"id": row["id"], "content": row["content"], "model": self.embedder.name, "vectors": found}
-            for row, found in made
-        ]
-        self.database.run("fluxmem.internal.setVectors", namespace=self.namespace, rows=rows)
+    def _write(self, kind: str, rows: Iterable[Row]) -> int:
+        total = 0
+        for page in batched(rows, BATCH):
+            self.database.run("fluxmem.internal.redact", namespace=self.namespace, kind=kind, rows=page)
+            total += len(page)
+        return total
 
     def _left(self, markers: Markers) -> list[str]:
         """Search all that is left of the namespace, and name the places where a marker still stands."""
@@ -209,19 +170,20 @@ class Erasing:
         return places
 
     def _nodes(self, kind: str) -> Iterator[Row]:
-        if kind != "namespace":
+        if kind == "former":
+            for row in self.contents.pages("fluxmem.internal.exportLinks", "operation"):
+                held = [found for link in row["links"] for found in link["properties"] if found[0] in _FORMER]
+                yield {"place": row["place"], "labels": [], "properties": held}
+        elif kind == "namespace":
+            # The one text that stands on the tenant's own node.
+            for row in self.database.run("fluxmem.internal.scratchpad", namespace=self.namespace):
+                properties = [("scratchpad", "plain", row["text"])]
+                yield {"place": self.namespace, "labels": [], "properties": properties}
+        else:
             yield from self.contents.pages("fluxmem.internal.exportNodes", kind)
-            return
-        # The one text that stands on the tenant's own node.
-        for row in self.database.run("fluxmem.internal.scratchpad", namespace=self.namespace):
-            properties = [("scratchpad", "plain", row["text"])]
-            yield {"place": self.namespace, "labels": [], "properties": properties}
 
-    def _others(self) -> Iterator[Row]:
-        yield from self._nodes("memory")
-        yield from self._nodes("step")
-        yield from self._nodes("operation")
-        yield from self._nodes("namespace")
+
+_FORMER = frozenset({"content", "outcome"})
 
 
 def _quoting(kind: str, properties: Sequence[Sequence[Any]]) -> Iterator[tuple[str, str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import regex
 
+from fluxmem_graph.operations.rows import NAME_LENGTH
 from fluxmem_graph.retrieval.sparse import content_words
 
 ERASED = "[erased]"
@@ -14,6 +15,8 @@ ERASED = "[erased]"
 PAIRED = 5
 # A shorter text, such as "Yes.", is nobody's: others say it too. It counts only as the whole of a text.
 SHORTEST_QUOTED = 16
+# What names, told runs and lines of skills end with where a text was too long for them.
+CUT = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +26,21 @@ class Markers:
     texts: frozenset[str]
     name: str | None = None
     ids: frozenset[str] = frozenset()
+    _whole: frozenset[str] = field(init=False, repr=False, compare=False)
     _starts: dict[str, list[str]] = field(init=False, repr=False, compare=False)
     _named: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         starts: dict[str, list[str]] = {}
-        for text in sorted(self.texts, key=len, reverse=True):
+        forms = {form for text in self.texts for form in _forms(text)}
+        for text in sorted(forms, key=len, reverse=True):
             if len(text) >= SHORTEST_QUOTED:
                 starts.setdefault(text[:SHORTEST_QUOTED], []).append(text)
         named = None if self.name is None else regex.compile(
             rf"(?<!\w){regex.escape(self.name)}(?!\w)", flags=regex.IGNORECASE
         )  # fmt: skip
+        # A name that a bare driver left to the database is the beginning, without a sign that it was cut.
+        object.__setattr__(self, "_whole", forms | {text[:NAME_LENGTH] for text in self.texts})
         object.__setattr__(self, "_starts", starts)
         object.__setattr__(self, "_named", named)
 
@@ -43,7 +50,7 @@ class Markers:
 
     def without(self, text: str) -> str:
         """Return the text with all of them replaced; time grows with its length, not with their number."""
-        if text in self.texts:
+        if text in self._whole:
             return ERASED
         if self._starts:
             text = self._without_quoted(text)
@@ -52,14 +59,33 @@ class Markers:
     def _without_quoted(self, text: str) -> str:
         parts, begin, place = [], 0, 0
         while place <= len(text) - SHORTEST_QUOTED:
-            candidates = self._starts.get(text[place : place + SHORTEST_QUOTED], ())
-            quoted = next((mark for mark in candidates if text.startswith(mark, place)), None)
-            if quoted is None:
+            length = self._quoted(text, place)
+            if not length:
                 place += 1
                 continue
             parts += [text[begin:place], ERASED]
-            begin = place = place + len(quoted)
+            begin = place = place + length
         return "".join([*parts, text[begin:]]) if parts else text
+
+    def _quoted(self, text: str, place: int) -> int:
+        """Return the length of the quotation at a place, be it whole or cut; 0 where there is none."""
+        marks = self._starts.get(text[place : place + SHORTEST_QUOTED], ())
+        if quoted := next((mark for mark in marks if text.startswith(mark, place)), ""):
+            return len(quoted)
+        length, cut = 0, place + SHORTEST_QUOTED - 1
+        longest = place + len(marks[0]) + 1 if marks else 0
+        # The text itself may hold that sign too: the last one counts.
+        while (cut := text.find(CUT, cut + 1, longest)) >= 0:
+            if not any(mark.startswith(text[place:cut]) for mark in marks):
+                break
+            length = cut + len(CUT) - place
+        return length
+
+
+def _forms(text: str) -> set[str]:
+    """Return a text as others quote it: as it is, on one line, and within the arguments of a call."""
+    called = (json.dumps(text, ensure_ascii=plain)[1:-1] for plain in (True, False))
+    return {text, " ".join(text.split()), *called} - {""}
 
 
 def redacted(properties: Iterable[tuple[str, str, Any]], markers: Markers) -> dict[str, Any]:

@@ -22,11 +22,15 @@ Progress = Callable[[int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """Gives the memories of namespaces vectors of one embedder; `beside`: next to the ones in use."""
+    """Gives the memories of namespaces vectors of one embedder; `beside`: next to the ones in use.
+
+    `marked`: only to those of which a text was erased.
+    """
 
     database: Database
     embedder: Embedder
     beside: bool = False
+    marked: bool = False
 
     def run(self, namespace: str) -> Iterator[int]:
         """Embed what has no vector of this embedder, and yield how many were done after each page."""
@@ -53,21 +57,21 @@ class Embedding:
             model=self.embedder.name,
             dimension=self.embedder.dimension,
             beside=self.beside,
+            marked=self.marked,
             afterId=after_id,
             top=PAGE,
         )
 
     def _semantic(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         matrix = embed_memories(self.embedder, [_memory(row) for row in rows])
-        return [
-            {"id": row["id"], "embedding": vector} for row, vector in zip(rows, vectors(matrix), strict=True)
-        ]
+        columns = zip(rows, vectors(matrix), strict=True)
+        return [{"id": row["id"], "of": row["of"], "embedding": vector} for row, vector in columns]
 
     def _episodic(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         reminding, trajectory = embed_episodes(self.embedder, [_episode(row) for row in rows])
         columns = zip(rows, vectors(reminding), vectors(trajectory), strict=True)
         return [
-            {"id": row["id"], "embedding": vector, "trajectory_embedding": path}
+            {"id": row["id"], "of": row["of"], "embedding": vector, "trajectory_embedding": path}
             for row, vector, path in columns
         ]
 
@@ -139,7 +143,7 @@ def _exchange(database: Database, embedder: Embedder, progress: Progress, embedd
 
 
 def _tenants(database: Database) -> list[str]:
-    return [row["name"] for row in database.run("fluxmem.internal.tenants")]
+    return [row["name"] for row in database.run("fluxmem.internal.namespaces")]
 
 
 def _memory(row: Row) -> NewMemory:

@@ -87,7 +87,7 @@ class Skills:
     def approve(self, skill_id: str, version: int | None = None, *, reason: str = "") -> Skill:
         """Give agents a version, the newest candidate unless named. Raises NotFound or Conflict."""
         versions = self.versions(skill_id)
-        waiting = [skill for skill in versions if skill.review is Review.CANDIDATE]
+        waiting = [skill for skill in versions if skill.status is Status.CANDIDATE]
         if version is None and not waiting:
             raise Conflict(f"skill {skill_id} has no candidate; name a version to bring it back")
         chosen = waiting[0] if version is None else _numbered(versions, skill_id, version)

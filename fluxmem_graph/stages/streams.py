@@ -23,11 +23,14 @@ from fluxmem_graph.operations.rows import (
     step_row,
 )
 from fluxmem_graph.protocols import Embedder
+from fluxmem_graph.retrieval.sparse import content_words
 from fluxmem_graph.settings import StreamSettings
 from fluxmem_graph.types import Boundary, NewEpisode, NewMemory, NewStep, Observed
 
 # Each attempt decides anew; a process that loses all of them is one of very many.
 ATTEMPTS = 20
+# What a message is called whose text must not come back.
+UNNAMED = "a message"
 # A step's own message stands before all that its context held.
 OWN_RANK = 0
 
@@ -130,18 +133,12 @@ class Streams:
         if closed is not None:
             calls += self.episodes.ending(closed)
         calls.append(("fluxmem.create", {"memories": [fact], "reason": "observed"}))
-        looked_at = written(fact["operation_id"], message.content)
-        calls += self.guard.calls([looked_at])
+        calls += self.guard.calls([written(fact["operation_id"], message.content)])
+        opening: list[Call] = []
         if why or episode_id is None:
-            # The task is what the first message says: without a model nobody knows it better.
-            # A text that is quarantined must not come back as one.
-            task = (
-                "a message" if self.guard.settings.enabled and looked_at["why"] else caption(message.content)
-            )
-            new = NewEpisode(task, (), source=message.source, metadata={"stream": message.source})
-            episode = episode_row(new, running=True)
-            episode_id = str(episode["id"])
-            calls.append(("fluxmem.createEpisodes", {"episodes": [episode], "reason": why}))
+            episode_id, storing, looking = self._opening(message, fact["id"], why)
+            calls.append(storing)
+            opening.append(looking)
         moved = {
             "stream": message.source,
             "episodeId": position.episode_id,
@@ -153,12 +150,27 @@ class Streams:
         advance = {"namespace": self.namespace, **moved, "at": at}
         shared = {"namespace": self.namespace, "actor": self.actor}
         logged = [(name, {**shared, **arguments}) for name, arguments in calls]
-        done = self.database.together([("fluxmem.internal.advance", advance), *logged])
+        done = self.database.together([("fluxmem.internal.advance", advance), *logged, *opening])
         if not done:
             return None
         quarantined = tuple(name for rows in done for name in rows[0].get("quarantined", ()))
         return Observed(
             fact["id"], episode_id, opened=bool(why), closed=closed, why=why, quarantined=quarantined
+        )
+
+    def _opening(self, message: NewMemory, memory_id: str, why: Boundary) -> tuple[str, Call, Call]:
+        """Return the id of a new episode, the call that stores it, and the one that looks at its task."""
+        # The task is what the first message says: without a model nobody knows it better.
+        metadata = {"stream": message.source}
+        new = NewEpisode(caption(message.content), (), source=message.source, metadata=metadata)
+        episode = episode_row(new, running=True)
+        storing = ("fluxmem.createEpisodes", {"episodes": [episode], "reason": why})
+        # Whether the message is quarantined is decided by then, in the database.
+        place = {"namespace": self.namespace, "id": memory_id, "episodeId": episode["id"]}
+        return (
+            str(episode["id"]),
+            storing,
+            ("fluxmem.internal.unname", {**place, "episode": _unnamed(episode)}),
         )
 
     def _step(self, episode_id: str, message: NewMemory, memory_id: str, stream: dict[str, Any]) -> Call:
@@ -175,3 +187,9 @@ class Streams:
             "after": json.dumps(after, ensure_ascii=False),
         }
         return "fluxmem.step", arguments
+
+
+def _unnamed(row: dict[str, Any]) -> dict[str, Any]:
+    """Return what of a new episode changes, and of its log, when its first message is quarantined."""
+    change = {"task": UNNAMED, "name": UNNAMED, "content": UNNAMED, "words": content_words(UNNAMED)}
+    return {**change, "after": json.dumps({**json.loads(row["after"]), **change}, ensure_ascii=False)}

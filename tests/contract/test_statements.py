@@ -26,7 +26,6 @@ GLOBAL = {
     "fluxmem.internal.recordEmbedder",
     "fluxmem.internal.recordSchema",
     "fluxmem.internal.schema",
-    "fluxmem.internal.tenants",
 }
 
 

@@ -291,6 +291,22 @@ def test_an_order_in_a_stream_is_kept_from_facts_and_episodes(memory: FluxMem) -
     }
 
 
+def test_a_contradiction_in_a_stream_is_kept_from_facts_and_episodes(
+    memory: FluxMem, tenant: Tenants
+) -> None:
+    memory.add("The kettle boils at 96 degrees.", verified=True)
+    memory.observe("The kettle boils at 80 degrees.", stream="chat", mark=True)
+    memory.observe("Boats leave pier 4 at nine.", stream="chat", mark=True)
+    assert recalled(memory, "the kettle boils at 80 degrees") == {
+        "The kettle boils at 96 degrees.",
+        "Boats leave pier 4 at nine.",
+        "a message",
+    }
+    assert "80 degrees" not in memory.context("the kettle boils").text
+    assert {episode.task for episode in memory.episodes()} == {"a message", "Boats leave pier 4 at nine."}
+    assert memory.replay(tenant().namespace).difference is None
+
+
 @pytest.mark.parametrize("place", ["task", "action", "outcome"])
 def test_an_order_in_a_run_that_was_recorded_is_kept_from_contexts(
     memory: FluxMem, tenant: Tenants, place: str

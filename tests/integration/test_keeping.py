@@ -226,3 +226,32 @@ def test_a_cancelled_change_of_the_embedder_stops_and_goes_on_when_it_is_run_aga
         assert memory.activate("boat 7 leaves pier").signals["dense"] == "hashing-384"
         assert memory.doctor().ok
     assert FluxMem.reembed(filled, embedder=HashingEmbedder(64)).model == "hashing-64"
+
+
+def test_what_changes_while_vectors_are_made_gets_the_vector_of_its_own_text(filled: Settings) -> None:
+    with FluxMem.connect(filled, embedder=HashingEmbedder(64)) as memory:
+        _, first, last = memory.match({}, top=3)
+
+        class Overtaken(Counting):
+            """A memory of the page that it embeds changes meanwhile."""
+
+            def embed(self, texts: Sequence[str]) -> FloatMatrix:
+                if texts and not self.texts:
+                    memory.update(first.id, "Tea is served in the garden.")
+                return super().embed(texts)
+
+        def overtake(_: int, what: str) -> None:
+            if what == "exchanging":
+                memory.update(last.id, "Coffee is served in the hall.")
+
+        FluxMem.reembed(filled, embedder=Overtaken(32), progress=overtake)
+        for fact in (first, last):
+            [row] = memory.database.call(
+                "MATCH (m:Memory {namespace: $n, id: $id}) "
+                "RETURN m.content AS content, m.embedding AS vector",
+                n=memory.namespace,
+                id=fact.id,
+            )
+            assert row["content"] != fact.content
+            assert row["vector"] == pytest.approx(HashingEmbedder(32).embed([row["content"]])[0].tolist())
+        assert all(row["length"] == 32 and row["beside"] == 0 for row in lengths(memory))

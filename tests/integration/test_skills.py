@@ -147,6 +147,27 @@ def test_a_version_that_reads_the_same_needs_no_second_review_and_settles(skille
     assert (skill.version, skill.review, skill.settled, skill.pems_drift) == (2, Review.APPROVED, True, 0.0)
 
 
+def test_a_candidate_that_gave_way_to_another_is_approved_by_nobody(stocked: FluxMem) -> None:
+    stocked.consolidate(apply=True)
+    skill_id = of(stocked, "pay")
+    stocked.ingest(NEWER)
+    stocked.consolidate(apply=True)
+    newer, older = stocked.skill_versions(skill_id)
+    assert (newer.status, older.status, older.review) == (
+        Status.CANDIDATE,
+        Status.SUPERSEDED,
+        Review.CANDIDATE,
+    )
+    assert stocked.approve_skill(skill_id).version == 2
+    before = snapshot(stocked)
+    with pytest.raises(Conflict, match="has no candidate"):
+        stocked.approve_skill(skill_id)
+    with pytest.raises(Conflict, match="nothing to approve"):
+        stocked.approve_skill(skill_id, 1)
+    assert snapshot(stocked) == before
+    assert stocked.rollback_skill(skill_id, 1).status is Status.ACTIVE
+
+
 def test_a_retired_skill_is_not_made_again_and_can_be_brought_back(skilled: FluxMem) -> None:
     skill_id = of(skilled, "pay")
     assert skilled.retire_skill(skill_id, reason="unsafe").review is Review.RETIRED

@@ -73,6 +73,30 @@ def test_a_run_of_which_one_fact_has_changed_since_stays_whole(memory: FluxMem) 
     assert (snapshot(memory), memory.log()) == before
 
 
+def test_what_another_source_has_cited_since_is_not_undone_under_it(memory: FluxMem) -> None:
+    first = memory.ingest(
+        [NewMemory("Tea is hot.", source="a.md"), NewMemory("Salt is white.", source="a.md")]
+    )
+    second = memory.ingest([NewMemory("Tea is hot.", source="b.md")])
+    before = snapshot(memory)
+    [created] = [o for o in memory.log(kinds=["create"]) if o.after and o.after["content"] == "Tea is hot."]
+    with pytest.raises(Conflict, match="another source has cited it"):
+        memory.undo(created.id)
+    with pytest.raises(Conflict, match=r"another source has cited it.*nothing was changed"):
+        memory.undo_run(first.run_id)
+    assert snapshot(memory) == before
+    memory.undo_run(second.run_id)
+    memory.undo_run(first.run_id)
+    assert snapshot(memory) == []
+    # One that came back from another file.
+    memory.add("Tea is hot.", source="c.md")
+    revived = next(o for o in memory.log() if o.kind == "revive")
+    with pytest.raises(Conflict, match="another source has cited it"):
+        memory.undo(revived.id)
+    assert len(memory.undo_range(revived.seq, memory.log(top=1)[0].seq).operations) == 2
+    assert snapshot(memory) == []
+
+
 def test_an_undo_in_a_range_is_refused_unless_its_operation_is_there_too(memory: FluxMem) -> None:
     memory.add("one")
     memory.undo(memory.log()[0].id)

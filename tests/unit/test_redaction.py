@@ -18,16 +18,43 @@ def clean(value: object, markers: Markers) -> object:
 @given(st.lists(texts, max_size=4), texts, st.lists(st.text(alphabet="ab .", max_size=30), max_size=4))
 def test_no_quoted_text_is_left(marks: list[str], mark: str, around: list[str]) -> None:
     markers = Markers(frozenset([*marks, mark]))
+    forms = {form for each in [*marks, mark] for form in (each, " ".join(each.split())) if form}
     text = mark.join(around)
     left = markers.without(text)
-    assert not any(each in left for each in [*marks, mark])
-    assert (left != text) == any(each in text for each in [*marks, mark])
+    long = [form for form in forms if len(form) >= SHORTEST_QUOTED]
+    assert not any(form in left for form in long)
+    assert (left != text) == (text in forms or any(form in text for form in long))
+
+
+@given(texts, st.text(alphabet=".:", max_size=9), st.integers(0, 22), st.booleans())
+def test_a_text_that_was_cut_is_found_from_its_sixteenth_character_on(
+    mark: str, before: str, length: int, on: bool
+) -> None:
+    cut = mark[:length]
+    left = Markers(frozenset({mark})).without(f"{before}{cut}…{' and so on' if on else ''}")
+    assert (f"{cut}…" in left) == (length < SHORTEST_QUOTED)
 
 
 def test_a_short_text_counts_only_as_a_whole() -> None:
     markers = Markers(frozenset({"Yes."}))
     assert markers.without("Yes.") == ERASED
     assert markers.without("Yes. And no.") == "Yes. And no."
+
+
+def test_quotations_on_one_line_in_calls_and_as_names_are_found() -> None:
+    text = 'Ada said:\n"The key is under the third stone,  behind the well of the garden." … and left…'
+    markers = Markers(frozenset({text}))
+    line = " ".join(text.split())
+    call = json.dumps({"tool": "say", "arguments": {"text": text}})
+    assert markers.without(f"1. say: {line}!") == f"1. say: {ERASED}!"
+    assert (
+        markers.without(f"Steps: {call}; look")
+        == f'Steps: {{"tool": "say", "arguments": {{"text": "{ERASED}"}}}}; look'
+    )
+    for cut in (line[:59], line[:82], line[:20].rstrip()):
+        assert markers.without(f"{cut}…") == ERASED
+    assert markers.without(text[:60]) == ERASED
+    assert markers.without(text[:59]) == text[:59]
 
 
 def test_a_name_is_found_between_words_in_any_case() -> None:
