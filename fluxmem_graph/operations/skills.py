@@ -17,8 +17,8 @@ from fluxmem_graph.protocols import FloatMatrix
 from fluxmem_graph.types import NewEpisode, Review, Skill, Status
 
 PAGE = 1000
-LEASE_SECONDS = 60
-"""How long a killed consolidation keeps others out."""
+LEASE_SECONDS = 120
+"""How long a killed consolidation keeps others out: more than a call of a model may take, which is 60."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,7 @@ class Consolidator:
         self._leased_at = time.monotonic()
 
     def _keep_lease(self) -> None:
-        if time.monotonic() - self._leased_at > LEASE_SECONDS / 4:
+        if time.monotonic() - self._leased_at > LEASE_SECONDS / 8:
             self._lease()
 
     def _before_replay(self) -> None:
