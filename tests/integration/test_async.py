@@ -198,8 +198,9 @@ async def test_a_cancelled_transaction_is_there_with_its_operation_or_not_at_all
         await asyncio.sleep(0.004 * group)
         adding.cancel()
         await asyncio.gather(adding, return_exceptions=True)
-    # Begun transactions end before this returns, since workers take turns.
-    await asyncio.sleep(1)
+    # Once every worker waits at once, all transactions that were begun have ended.
+    idle = threading.Barrier(WORKERS)
+    await asyncio.gather(*(shared.run(idle.wait) for _ in range(WORKERS)))
     for group in range(len(wanted)):
         assert len(stored(memory, group)) in (0, 20)
     total = sum(len(stored(memory, group)) for group in range(len(wanted)))
