@@ -92,24 +92,27 @@ def redacted(properties: Iterable[tuple[str, str, Any]], markers: Markers) -> di
     """Return those plain properties (name, form, value) that hold a marker or an erased id, without it."""
     changed = {}
     for name, form, value in properties:
-        if form == "plain" and name not in _NAMES and (clean := _clean(value, markers)) != value:
+        own = () if name == "metadata" else _WORDS
+        if form == "plain" and name not in _NAMES and (clean := _clean(value, markers, own)) != value:
             changed[name] = clean
     return changed
 
 
-# What nodes are known by: a digest or an address, or the caller's own.
-_NAMES = frozenset({"id", "key", "kind", "seq", "source_id", "run_id", "content_hash"})
+# Words of this project, in nodes and in what the log says of them: a subject may be called "Active".
+_WORDS = frozenset({"status", "layer", "review", "kind", "by", "made_by"})
+# What nodes are known by, too: a digest or an address, or the caller's own.
+_NAMES = _WORDS | {"id", "key", "seq", "source_id", "run_id", "skill_id", "content_hash", "embedding_model"}
 
 
-def _clean(value: Any, markers: Markers) -> Any:
+def _clean(value: Any, markers: Markers, own: Collection[str]) -> Any:
     if isinstance(value, list):
-        return [_clean(item, markers) for item in value]
+        return [_clean(item, markers, own) for item in value]
     if not isinstance(value, str):
         return value
     document = _document(value)
     if document is None:
         return markers.without(value)
-    clean = _walk(document, markers)
+    clean = _walk(document, markers) | {name: document[name] for name in document.keys() & own}
     if lost := sum(id_ in markers.ids for id_ in document.get("used", [])[:PAIRED]):
         # The pairs of a feedback are those of its first facts; a later one must not take their place.
         clean["paired"] = document.get("paired", PAIRED) - lost

@@ -265,6 +265,22 @@ def test_a_short_text_of_others_stays(memory: FluxMem) -> None:
     assert memory.episode(episode).steps[0].observation == "Yes. They said Yes."
 
 
+def test_a_subject_called_like_a_word_of_ours_takes_nothing_else(memory: FluxMem) -> None:
+    kept = memory.add("Boats leave pier 4.", metadata={"kind": "timetable"})
+    episode = memory.start_episode("Which pier?")
+    memory.step(episode, "a sign", activated=memory.search("boats"))
+    memory.feedback(episode, 1.0, used=[kept.id])
+    memory.end_episode(episode, 1.0)
+    for name in ("Active", "semantic", "create", "rules", "MiniLM", "hashing"):
+        with pytest.raises(NotFound):
+            memory.erase_subject(name)
+    ship = memory.add("Active sails at nine.")
+    assert memory.erase_subject("Active").memories == 1
+    assert memory.get(kept.id) == kept
+    with pytest.raises(NotFound):
+        memory.get(ship.id)
+
+
 @pytest.mark.parametrize("name", ["", "  "])
 def test_a_subject_needs_a_name(memory: FluxMem, name: str) -> None:
     memory.add("Tea is hot.")

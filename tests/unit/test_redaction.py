@@ -35,6 +35,19 @@ def test_a_text_that_was_cut_is_found_from_its_sixteenth_character_on(
     assert (f"{cut}…" in left) == (length < SHORTEST_QUOTED)
 
 
+def test_a_name_that_is_a_word_of_ours_takes_only_what_others_said() -> None:
+    document = '{"status": "active", "content": "Active is a ship."}'
+    properties = [
+        ("status", "plain", "active"),
+        ("before", "plain", document),
+        ("metadata", "plain", document),
+    ]
+    found = redacted(properties, Markers(frozenset(), "Active"))
+    assert json.loads(found["before"]) == {"status": "active", "content": f"{ERASED} is a ship."}
+    assert json.loads(found["metadata"]) == {"status": ERASED, "content": f"{ERASED} is a ship."}
+    assert "status" not in found
+
+
 def test_a_short_text_counts_only_as_a_whole() -> None:
     markers = Markers(frozenset({"Yes."}))
     assert markers.without("Yes.") == ERASED
