@@ -1,6 +1,5 @@
 """Files that a command reads or writes, tried before the work begins."""
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -28,13 +27,13 @@ def check_writable(file: Path | str | None, option: str = "") -> None:
     if file in (None, STANDARD_OUTPUT):
         return
     path = Path(str(file))
-    # A link that leads nowhere yet is not ours to remove.
-    new = not os.path.lexists(path)
+    new = not path.exists()
     try:
         with path.open("ab"):
             pass
         if new:
-            path.unlink()
+            # Of a link, what it leads to is what would be left behind.
+            path.resolve().unlink()
     except OSError as error:
         raise ConfigurationError(f"{option} {file}: {error.strerror}".strip()) from error
 

@@ -23,12 +23,13 @@ WHERE NOT EXISTS { (memory)-[:RESHAPES]->() } OR EXISTS {
   (memory)<-[touched:TOUCHED]-(operation:Operation)
   WHERE touched.promoted AND operation.at <= $moment AND coalesce(operation.undone_at > $moment, true) }
 WITH memory, cosine, found
-// What was quarantined then, whatever was decided since.
-WHERE NOT EXISTS {
+// What was quarantined then, whatever was decided since; a part of a split run is held without an operation of its own.
+WHERE NOT (memory.status = 'quarantined' AND NOT EXISTS { (memory)<-[:TOUCHED]-(:Operation {kind: 'quarantine'}) })
+  AND NOT EXISTS {
   (memory)<-[:SUPERSEDES*0..1]-(holder:Memory)<-[:TOUCHED]-(held:Operation {kind: 'quarantine'})
   WHERE held.at <= $moment AND coalesce(held.undone_at > $moment, true) AND NOT EXISTS {
     (holder)<-[:TOUCHED]-(decided:Operation)
-    WHERE decided.kind IN ['release', 'verify', 'update'] AND decided.seq > held.seq AND decided.at <= $moment
+    WHERE decided.kind IN ['release', 'revive', 'verify', 'update'] AND decided.seq > held.seq AND decided.at <= $moment
       AND coalesce(decided.undone_at > $moment, true) } }
 WITH memory, cosine, found LIMIT $top
 RETURN coalesce(head(COLLECT { MATCH (memory)<-[:SUPERSEDES]-(now:Memory) WHERE memory.status <> 'active' RETURN now.id }), memory.id) AS id,

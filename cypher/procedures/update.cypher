@@ -26,7 +26,8 @@ CREATE (former:$(labels(memory)))
 SET former = memory {.*, id: memory.id + '@' + version, key: memory.key + '@' + version, version: version,
   status: 'superseded', recorded_to: coalesce(memory.recorded_to, now)}
 CREATE (memory)-[:SUPERSEDES]->(former)
-SET memory.verified = restored.verified, memory.claim = restored.claim, memory.claim_values = restored.claim_values,
+WITH memory, former, status, now, CASE WHEN memory.content = $content THEN memory ELSE restored END AS vouched
+SET memory.verified = vouched.verified, memory.claim = vouched.claim, memory.claim_values = vouched.claim_values,
   memory.status = CASE WHEN status IN ['quarantined', 'deleted'] THEN 'active' ELSE status END, memory.recorded_to = null
 WITH memory, former, status, now
 CALL (memory, former) {

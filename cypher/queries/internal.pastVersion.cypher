@@ -20,8 +20,9 @@ RETURN version.version AS version, coalesce(head(COLLECT {
       (memory)<-[:TOUCHED]-(held:Operation {kind: 'quarantine'})
       WHERE held.at <= $moment AND coalesce(held.undone_at > $moment, true) AND NOT EXISTS {
         (memory)<-[:TOUCHED]-(decided:Operation)
-        WHERE decided.kind IN ['release', 'verify', 'update'] AND decided.seq > held.seq AND decided.at <= $moment
+        WHERE decided.kind IN ['release', 'revive', 'verify', 'update'] AND decided.seq > held.seq AND decided.at <= $moment
           AND coalesce(decided.undone_at > $moment, true) } } THEN 'quarantined'
+    WHEN version.status = 'quarantined' AND NOT EXISTS { (version)<-[:TOUCHED]-(:Operation {kind: 'quarantine'}) } THEN 'quarantined'
     WHEN version.layer = 'episodic' AND coalesce(version.ended_at > $moment, true) THEN 'candidate'
     WHEN EXISTS { (version)-[:RESHAPES]->() } AND NOT EXISTS {
       (version)<-[touched:TOUCHED]-(operation:Operation)

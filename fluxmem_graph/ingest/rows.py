@@ -37,11 +37,13 @@ class RowReader:
         )
 
     def _take(self, fields: dict[str, Any], meaning: str) -> Any:
+        empty = None
         for name in self.options.names(meaning):
             value = fields.pop(name, None)
-            if value is not None:
+            if value not in (None, ""):
                 return value
-        return None
+            empty = value if value is not None else empty
+        return empty
 
     def _memory(self, known: dict[str, Any], extra: dict[str, Any], where: str) -> NewMemory:
         if known["content"] is None:

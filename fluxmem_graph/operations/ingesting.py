@@ -53,6 +53,7 @@ class Ingest:
     guard: Guard = field(default_factory=Guard)
     run_id: str = field(default_factory=new_id)
     report: IngestReport = field(default_factory=IngestReport)
+    _wrote: bool = False
     _speakers: frozenset[str] = frozenset()
     _last_key: dict[tuple[str | None, str], str] = field(default_factory=dict)
     # Of the chunk before, which may still be on its way to the database.
@@ -183,8 +184,9 @@ class Ingest:
         calls: list[Call] = [(batch.statement, store), *self._guarding(batch)]
         done = self.database.together([(name, {**shared, **given}) for name, given in calls])
         if not done:
-            run_id = self.run_id if self.report.created else None
+            run_id = self.run_id if self._wrote else None
             check_room(self.database, self.namespace, len(batch.rows), run_id)
+        self._wrote = True
         stored, *guarded = done
         created = sum(row["created"] for row in stored)
         self.report.quarantined += sum(len(rows[0]["quarantined"]) for rows in guarded)

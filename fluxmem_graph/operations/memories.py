@@ -44,7 +44,8 @@ class Memories:
         """Store memories and return them in order; one that exists already is returned as it is.
 
         `verified` ones are not guarded: what contradicts them later is. Raises InvalidInput, or Conflict for
-        an external id that is stored with another text, before anything is written.
+        an external id that is stored with another text, before anything is written; after it only where
+        another writer was faster.
         """
         memories = [cleaned(memory) for memory in memories]
         rows = [memory_row(memory) for memory in memories]

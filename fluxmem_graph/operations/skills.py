@@ -89,7 +89,9 @@ class Skills:
         versions = self.versions(skill_id)
         waiting = [skill for skill in versions if skill.status is Status.CANDIDATE]
         if version is None and not waiting:
-            raise Conflict(f"skill {skill_id} has no candidate; name a version to bring it back")
+            raise Conflict(
+                f"skill {skill_id} has no candidate; bring a version back with `fluxmem skill rollback`"
+            )
         chosen = waiting[0] if version is None else _numbered(versions, skill_id, version)
         return self._review(chosen, "approve", reason)
 

@@ -89,7 +89,8 @@ class GraphStore:
         else:
             [outcome] = self.applier.apply([operation], policy.name, policy.version)
             if isinstance(operation, Create) and not outcome.done:
-                run_id = self.memories.run_id if self.counts["create"] else None
+                written = any(self.counts[kind] for kind in ("create", "update", "delete"))
+                run_id = self.memories.run_id if written else None
                 check_room(self.memories.database, self.memories.namespace, run_id=run_id)
         self.counts[kind_of(operation) if outcome.done else "failed"] += 1
         if outcome.done:

@@ -155,6 +155,13 @@ def test_who_edits_a_verified_fact_vouches_no_more_until_that_is_undone(
     assert memory.update(other.id, "The kettle boils at 60 degrees.").status == "quarantined"
 
 
+def test_other_metadata_under_a_verified_text_leave_it_verified(memory: FluxMem, tenant: Tenants) -> None:
+    fact = memory.add("The kettle boils at 96 degrees.", verified=True)
+    memory.update(fact.id, fact.content, metadata={"room": "kitchen"})
+    assert memory.add("The kettle boils at 80 degrees.").status == "quarantined"
+    assert memory.replay(tenant().namespace).difference is None
+
+
 def test_a_policy_can_not_rewrite_a_verified_fact(memory: FluxMem) -> None:
     fact = memory.add("The kettle boils at 96 degrees.", verified=True)
     report = memory.ingest([NewMemory("The kettle boils at 80 degrees.", "1", "web")], policy="rules")

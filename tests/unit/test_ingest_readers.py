@@ -79,11 +79,15 @@ def test_an_empty_field_is_as_good_as_none(tmp_path: Path) -> None:
     rows = [
         {**dict.fromkeys(names, ""), "text": "One"},
         {**dict.fromkeys(names), "text": None, "content": "Two"},
+        {"text": "", "content": "Three"},
         {"task": "Find Ada", "id": "", "steps": []},
     ]
-    one, two, run = read_path(write_rows(tmp_path / "talk.jsonl", rows), ReadOptions(source="talk"), notes)
+    one, two, three, run = read_path(
+        write_rows(tmp_path / "talk.jsonl", rows), ReadOptions(source="talk"), notes
+    )
     assert one == NewMemory("One", source="talk")
     assert two == NewMemory("Two", source="talk")
+    assert three == NewMemory("Three", source="talk")
     assert notes.undated == []
     assert isinstance(run, NewEpisode) and run.external_id is None
 

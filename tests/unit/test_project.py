@@ -1,5 +1,6 @@
 """Files that nobody imports: their structure."""
 
+import re
 from pathlib import Path
 
 import yaml
@@ -21,8 +22,6 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 
 
 def test_statements_hold_no_defaults_of_their_own_but_those_of_the_settings() -> None:
-    import re
-
     from fluxmem_graph.settings import RetrievalSettings
 
     defaults = RetrievalSettings().model_dump()
@@ -35,8 +34,6 @@ def test_statements_hold_no_defaults_of_their_own_but_those_of_the_settings() ->
 
 
 def test_the_settings_page_has_every_weight_with_its_default() -> None:
-    import re
-
     from fluxmem_graph.settings import RetrievalSettings
 
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
@@ -54,6 +51,13 @@ def test_the_pool_of_both_doors_is_one_text() -> None:
         start, end = text.index("CALL (voices, meaning) {"), text.index("  // Of what learning alone brings")
         blocks.append(text[start:end])
     assert blocks[0] == blocks[1]
+
+
+def test_the_past_of_one_memory_and_of_many_end_a_quarantine_by_the_same_operations() -> None:
+    cypher = ROOT / "cypher"
+    ways = (cypher / "procedures" / "past.cypher", cypher / "queries" / "internal.pastVersion.cypher")
+    kinds = [re.search(r"decided\.kind IN (\[.*?\])", way.read_text(encoding="utf-8")) for way in ways]
+    assert kinds[0] and kinds[1] and kinds[0][1] == kinds[1][1]
 
 
 def test_the_ranking_of_skills_of_both_doors_is_one_text() -> None:
