@@ -53,8 +53,9 @@ def _without_clocks(line: Line) -> Line:
         left_out = line["properties"].keys() - {"seq", "id", "kind"}
     properties = {name: value for name, value in line["properties"].items() if name not in left_out}
     if line["kind"] == "namespace":
-        # Only facts and erasures write them: none is as good as an empty list.
+        # Only facts and erasures write them: where all was erased, a replay that skips it writes nothing.
         properties["speakers"] = sorted(properties.get("speakers", []))
+        properties["memories"] = properties.get("memories", 0)
     return {**line, "properties": properties}
 
 

@@ -215,6 +215,7 @@ ERASURES: list[Erase] = [
 @given(history=histories, pick=st.integers(0, len(ERASURES) - 1))
 @example(history=LONG, pick=0)
 @example(history=LONG, pick=1)
+@example(history=[("update", 0, 0)], pick=0)
 @settings(max_examples=2, deadline=None)
 def test_what_is_left_is_replayed_without_the_erased(
     tenant: Tenants, history: list[Change], pick: int
