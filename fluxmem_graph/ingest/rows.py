@@ -12,6 +12,9 @@ from fluxmem_graph.types import Failure, NewEpisode, NewMemory, NewStep
 
 Item = NewMemory | NewEpisode | Failure
 
+# What a turn may lack: an empty one is as good as none.
+_OPTIONAL = MEMORY_FIELDS.keys() - {"content"}
+
 
 @dataclass(slots=True)
 class RowReader:
@@ -43,7 +46,7 @@ class RowReader:
             if value not in (None, ""):
                 return value
             empty = value if value is not None else empty
-        return empty
+        return None if meaning in _OPTIONAL else empty
 
     def _memory(self, known: dict[str, Any], extra: dict[str, Any], where: str) -> NewMemory:
         if known["content"] is None:
@@ -72,14 +75,14 @@ class RowReader:
 
     def _metadata(self, known: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
         # The printed date stays beside the parsed one, which may be wrong or missing.
-        kept = {name: known[name] for name in ("session", "time") if known[name] not in (None, "")}
+        kept = {name: known[name] for name in ("session", "time") if known[name] is not None}
         if clash := kept.keys() & extra.keys():
             raise InvalidInput(f"field {min(clash)} is mapped from another one; add --drop {min(clash)}")
         encode_metadata({**kept, **extra})
         return {**kept, **extra}
 
     def _session(self, session: Any, speaker: str | None) -> str | None:
-        if session not in (None, ""):
+        if session is not None:
             return str(session)
         # What is spoken has an order even where nobody wrote down a session.
         return self.source if speaker else None
@@ -89,7 +92,7 @@ class RowReader:
             raise InvalidInput(f"id {external_id!r} stands for another text earlier in {self.source}")
 
     def _dated(self, memory: NewMemory, printed: Any, where: str) -> NewMemory:
-        if printed in (None, ""):
+        if printed is None:
             return memory
         time = read_time(str(printed)) if isinstance(printed, str | int | float) else None
         if time is None:
@@ -138,7 +141,7 @@ def _success(value: object) -> float | None:
 
 
 def _identifier(value: object) -> str | None:
-    if value is None or value == "":
+    if value is None:
         return None
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)

@@ -139,7 +139,7 @@ class Ingest:
                 # As it is stored, or was until somebody edited it.
                 self.report.unchanged += 1
             else:
-                self.report.failures.append(Failure(f"{source} {row['external_id']}", OTHER_TEXT))
+                self.report.failures.append(Failure(item_name(batch.items[place]), OTHER_TEXT))
         batch.rows = [batch.rows[place] for place in fresh]
         batch.items = [batch.items[place] for place in fresh]
         return batch
