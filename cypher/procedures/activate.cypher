@@ -119,9 +119,10 @@ CALL (words, query, taught) {
     UNWIND CASE WHEN size($tags) > 0 AND $embedding IS NOT NULL THEN [true] ELSE [] END AS filtered
     MATCH (memory:Memory)
     WHERE memory.namespace = $namespace AND memory.id IS NOT NULL AND memory.layer = 'semantic'
-      AND memory.status = 'active' AND memory.embedding IS NOT NULL
-      AND all(tag IN $tags WHERE tag IN memory.tags)
+      AND memory.status = 'active' AND all(tag IN $tags WHERE tag IN memory.tags)
+    // Asking whether there is a vector would read it once more.
     WITH memory, 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 AS cosine
+    WHERE cosine IS NOT NULL
     ORDER BY cosine DESC LIMIT 70
     RETURN memory, cosine, null AS lucene, null AS named, 0.0 AS learned, [] AS ways
     UNION ALL
@@ -149,8 +150,8 @@ CALL (words, query, taught) {
   WITH memory, memory.id AS id, cosine, found, lucene, named, learned, ways
   ORDER BY found DESC, learned DESC, id LIMIT 160
   WITH memory, id, named, learned, ways, CASE WHEN found THEN coalesce(lucene, 0.0) END AS lucene, CASE
-    WHEN found AND cosine IS NULL AND $embedding IS NOT NULL AND memory.embedding IS NOT NULL
-    THEN 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 ELSE cosine END AS cosine
+    WHEN found AND cosine IS NULL THEN 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1
+    ELSE cosine END AS cosine
   RETURN collect({memory: memory, id: id, cosine: cosine, lucene: lucene, named: named, learned: learned, ways: ways}) AS pool,
     min(cosine) AS lowest, max(cosine) - min(cosine) AS width, min(lucene) AS least, max(lucene) - min(lucene) AS breadth
 }

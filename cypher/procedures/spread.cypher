@@ -1,9 +1,10 @@
-// fluxmem.spread(namespace :: STRING, ids :: LIST<STRING>, scores :: LIST<FLOAT>, episodes = [] :: LIST<MAP>, skills = [] :: LIST<MAP>, topK = 10 :: INTEGER, tags = [] :: LIST<STRING>, hidden = [] :: LIST<STRING>, options = {} :: MAP) :: (ids :: LIST<STRING>, layers :: LIST<STRING>, names :: LIST<STRING>, contents :: LIST<STRING>, scores :: LIST<FLOAT>, spreads :: LIST<FLOAT>, paths :: LIST<LIST<STRING>>, external_ids :: LIST<STRING>, sources :: LIST<STRING>, speakers :: LIST<STRING>, times :: LIST<ZONED DATETIME>, metadata :: LIST<STRING>)
+// fluxmem.spread(namespace :: STRING, ids :: LIST<STRING>, scores :: LIST<FLOAT>, episodes = [] :: LIST<MAP>, skills = [] :: LIST<MAP>, topK = 10 :: INTEGER, tags = [] :: LIST<STRING>, hidden = [] :: LIST<STRING>, options = {} :: MAP) :: (ids :: LIST<STRING>, layers :: LIST<STRING>, names :: LIST<STRING>, contents :: LIST<STRING>, scores :: LIST<FLOAT>, spreads :: LIST<FLOAT>, paths :: LIST<LIST<STRING>>, external_ids :: LIST<STRING>, sources :: LIST<STRING>, speakers :: LIST<STRING>, times :: LIST<STRING>, metadata :: LIST<STRING>)
 //
 // Where scored facts lead, along shared names and learned links; with similar episodes and their skills.
 //
 // The second half of `fluxmem.activate`, for callers that scored its candidates themselves; best first. One row of
-// columns, since a row costs the server as much as a hundred values. `episodes` and `skills` are those of
+// columns, since a row costs the server as much as a hundred values; times as ISO 8601 text, without the name of a zone,
+// since a driver takes far longer over a time than over a text. `episodes` and `skills` are those of
 // `fluxmem.candidates`; `hidden` facts are left out.
 //
 // mode: READ
@@ -89,4 +90,4 @@ RETURN [hit IN hits | hit.memory.id] AS ids, [hit IN hits | hit.memory.layer] AS
   [hit IN hits | hit.score] AS scores, [hit IN hits | coalesce(hit.spread, 0.0)] AS spreads,
   [hit IN hits | coalesce(hit.path, [])] AS paths, [hit IN hits | hit.memory.external_id] AS external_ids,
   [hit IN hits | hit.memory.source] AS sources, [hit IN hits | hit.memory.speaker] AS speakers,
-  [hit IN hits | hit.memory.occurred_at] AS times, [hit IN hits | hit.memory.metadata] AS metadata
+  [hit IN hits | head(split(toString(hit.memory.occurred_at), '['))] AS times, [hit IN hits | hit.memory.metadata] AS metadata

@@ -5,6 +5,7 @@ Two round trips: the candidates; then, once they are scored and verified here, t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,6 @@ def _hit(row: Row, seeds: Seeds, place: int | None) -> Hit:
         external_id=row["external_ids"],
         source=row["sources"],
         speaker=row["speakers"],
-        occurred_at=row["times"],
+        occurred_at=row["times"] and datetime.fromisoformat(row["times"]),
         metadata=decode_metadata(row["metadata"]),
     )

@@ -1,5 +1,7 @@
 """What people type: rows 2, 3, 12 and 16 of the pitfalls."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -189,3 +191,38 @@ def test_meaning_finds_what_words_do_not(tenant: Tenants) -> None:
     memory.embedder = load_embedder(Settings())
     memory.add_many([NewMemory("The physician prescribed tablets."), NewMemory("The tram was late again.")])
     assert memory.search("Which medicine did the doctor give?")[0].content.startswith("The physician")
+
+
+@pytest.mark.parametrize("top_k", [1, 3, 70, 71, 90])
+def test_a_bare_search_finds_the_nearest_of_many_as_an_exact_scan_does(tenant: Tenants, top_k: int) -> None:
+    memory = tenant()
+    memory.add_many([NewMemory(f"parcel {number} waits at gate {number % 7}") for number in range(80)])
+    about = {
+        "namespace": memory.namespace,
+        "vector": memory.embedder.embed(["which parcel waits at gate 3?"])[0].tolist(),
+        "top_k": top_k,
+    }
+    found = memory.database.call("CALL fluxmem.search($namespace, $vector, $top_k)", **about)
+    exact = memory.database.call(
+        """CYPHER 25 MATCH (memory:Memory {namespace: $namespace}) WHERE memory.embedding IS NOT NULL
+        RETURN memory.id AS id, vector.similarity.cosine(memory.embedding, $vector) * 2 - 1 AS cosine
+        ORDER BY cosine DESC LIMIT $top_k""",
+        **about,
+    )
+    assert [row["cosine"] for row in found] == pytest.approx([row["cosine"] for row in exact], abs=1e-4)
+    assert len(found) == min(top_k, 80)
+
+
+def test_a_time_in_a_named_zone_comes_back_from_both_doors(tenant: Tenants) -> None:
+    memory = tenant()
+    memory.database.call(
+        """CALL fluxmem.create($namespace, [{content: 'the ferry sank at noon', occurred_at:
+        datetime('2024-07-01T12:00:00.123456789[Europe/Oslo]')}])""",
+        namespace=memory.namespace,
+    )
+    moment = datetime(2024, 7, 1, 10, 0, 0, 123456, UTC)
+    assert [hit.occurred_at for hit in memory.activate("When did the ferry sink?").facts] == [moment]
+    [row] = memory.database.call(
+        "CALL fluxmem.activate($namespace, 'ferry') YIELD occurred_at", namespace=memory.namespace
+    )
+    assert row["occurred_at"] == moment

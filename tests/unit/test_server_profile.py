@@ -68,6 +68,10 @@ def test_nothing_is_reported_or_recorded_that_nobody_asked_for(key: str, value: 
     assert configuration()[key] == value
 
 
+def test_plans_are_kept_while_counts_change() -> None:
+    assert configuration()["dbms.cypher.min_replan_interval"] == "10m"
+
+
 def test_the_page_cache_is_a_setting() -> None:
     chosen = configuration(Settings(server_page_cache_mb=321))
     assert chosen["server.memory.pagecache.size"] == "321m"
