@@ -118,19 +118,20 @@ class Database:
             seen["db.response.returned_rows"] = len(rows)
             return rows
 
-    def together(self, calls: Sequence[Call]) -> list[list[Row]]:
+    def together(self, calls: Sequence[Call], **shared: Any) -> list[list[Row]]:
         """Run statements of the catalogue in one transaction, in order, and return the rows of each.
 
-        One without a row takes all back, and an empty list is returned. Raises as `run`.
+        `shared` are arguments of all. One without a row takes all back, and an empty list is returned.
+        Raises as `run`.
         """
-        prepared = [(self.catalogue[name], arguments) for name, arguments in calls]
-        bodies = [(statement.body, _brief(statement.bind(**arguments))) for statement, arguments in prepared]
+        prepared = [(self.catalogue[name], {**shared, **arguments}) for name, arguments in calls]
+        bound = [(statement, _brief(statement.bind(**arguments))) for statement, arguments in prepared]
 
         @neo4j.unit_of_work(timeout=self.timeout_s)
         def work(transaction: neo4j.ManagedTransaction) -> list[list[Row]]:
             found = []
-            for body, parameters in bodies:
-                rows = _rows(transaction.run(body, parameters))
+            for statement, parameters in bound:
+                rows = _listed(statement, transaction.run(statement.in_one_row, parameters))
                 if not rows:
                     raise _NothingMatched
                 found.append(rows)
@@ -191,6 +192,12 @@ def _brief(parameters: Mapping[str, Any]) -> Row:
 def _rows(result: neo4j.Result) -> list[Row]:
     keys = result.keys()
     return [dict(zip(keys, map(_native, record.values()), strict=True)) for record in result]
+
+
+def _listed(statement: Statement, result: neo4j.Result) -> list[Row]:
+    [record] = result
+    keys = [column.name for column in statement.columns]
+    return [dict(zip(keys, map(_native, values), strict=True)) for values in record["rows"]]
 
 
 def _native(value: Any) -> Any:

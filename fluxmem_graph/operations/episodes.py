@@ -67,8 +67,7 @@ class Episodes:
         Raises InvalidInput, NotFound, or Conflict for an episode that is not running.
         """
         calls = self.ending(episode_id, success, outcome)
-        shared = {"namespace": self.namespace, "actor": self.actor}
-        ended = self.database.together([(name, {**shared, **arguments}) for name, arguments in calls])
+        ended = self.database.together(calls, namespace=self.namespace, actor=self.actor)
         self._require(ended[0] if ended else [], episode_id)
 
     def ending(self, episode_id: str, success: float | None = None, outcome: str | None = None) -> list[Call]:

@@ -180,9 +180,9 @@ class Ingest:
             "reason": "ingest",
             **({"revive": False} if batch.of_facts else {}),
         }
-        shared = {"namespace": self.namespace, "actor": self.actor, "runId": self.run_id}
         calls: list[Call] = [(batch.statement, store), *self._guarding(batch)]
-        done = self.database.together([(name, {**shared, **given}) for name, given in calls])
+        shared = {"namespace": self.namespace, "actor": self.actor, "runId": self.run_id}
+        done = self.database.together(calls, **shared)
         if not done:
             run_id = self.run_id if self._wrote else None
             check_room(self.database, self.namespace, len(batch.rows), run_id)

@@ -68,17 +68,17 @@ class Learning:
 
         Raises NotFound for a memory of another namespace, or Conflict when the episode has moved on.
         """
-        run_id = new_id()
-        shared = {"namespace": self.namespace, "actor": self.actor, "runId": run_id}
-        own = {**shared, "episodeId": episode_id}
-        prepared = [(name, {**own, "operationId": new_id(), **arguments}) for name, arguments in calls]
+        prepared = [
+            (name, {"episodeId": episode_id, "operationId": new_id(), **arguments})
+            for name, arguments in calls
+        ]
         looked_at = [
             written(arguments["operationId"], arguments["rewriting"]["content"])
             for name, arguments in prepared
             if name == "fluxmem.reshape"
         ]
-        guarding = [(name, {**shared, **arguments}) for name, arguments in self.guard.calls(looked_at)]
-        if self.database.together([*prepared, *guarding]):
+        shared = {"namespace": self.namespace, "actor": self.actor, "runId": new_id()}
+        if self.database.together([*prepared, *self.guard.calls(looked_at)], **shared):
             return
         wanted = {item for _, arguments in calls for item in _ids(arguments)}
         found = self.database.run("fluxmem.read", namespace=self.namespace, ids=sorted(wanted))

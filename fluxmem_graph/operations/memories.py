@@ -202,10 +202,8 @@ class Memories:
             raise Conflict(f"memory {memory_id} is {self.get(memory_id).status} already")
 
     def _together(self, calls: Sequence[Call]) -> list[list[Row]]:
-        shared = {"namespace": self.namespace, "actor": self.actor}
-        if self.run_id is not None:
-            shared["runId"] = self.run_id
-        return self.database.together([(name, {**shared, **arguments}) for name, arguments in calls])
+        run = {} if self.run_id is None else {"runId": self.run_id}
+        return self.database.together(calls, namespace=self.namespace, actor=self.actor, **run)
 
     def _missing(self, memory_id: str) -> NotFound:
         if not memory_id:

@@ -23,8 +23,8 @@ PASSWORD: Final = "password"
 
 _PORTS_TRIED: Final = 100
 _HASH_ROUNDS: Final = 1024
-# Statements name the index that each part begins with, so that a new plan is no better; made every ten seconds, as
-# the server does while counts change, plans took a fifth of an ingest's time.
+# Plans are kept: statements find their nodes by an index whatever the counts are, and while these change the
+# server would make plans every ten seconds, which took a fifth of an ingest's time.
 _CONFIGURATION: Final = """\
 # Written anew at each start: change the settings, not this file.
 server.default_listen_address={host}

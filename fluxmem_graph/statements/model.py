@@ -8,6 +8,8 @@ from typing import Any, Final, Literal
 
 from fluxmem_graph.errors import StatementError
 
+LANGUAGE: Final = "CYPHER 25"
+
 Mode = Literal["READ", "WRITE"]
 Scope = Literal["namespace", "global"]
 
@@ -66,6 +68,13 @@ class Statement:
         parameters = ", ".join(map(str, self.parameters))
         columns = ", ".join(map(str, self.columns))
         return f"{self.name}({parameters}) :: ({columns})"
+
+    @property
+    def in_one_row(self) -> str:
+        """The body with its rows as one list of lists, `rows`: a row costs as much as a hundred values."""
+        columns = ", ".join(column.name for column in self.columns)
+        body = self.body.removeprefix(LANGUAGE)
+        return f"{LANGUAGE} CALL () {{{body}\n}} RETURN collect([{columns}]) AS rows"
 
     def bind(self, /, **arguments: Any) -> dict[str, Any]:
         """Return the parameters to send, defaults filled in.

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from fluxmem_graph.statements.header import parse_signature, unreadable
-from fluxmem_graph.statements.model import Mode, SchemaFile, Scope, Statement
-
-LANGUAGE: Final = "CYPHER 25"
+from fluxmem_graph.statements.model import LANGUAGE, Mode, SchemaFile, Scope, Statement
 
 _SETTING = re.compile(r"(?P<key>mode|scope): *(?P<value>.*)")
 _ALLOWED: Final = {"mode": ("READ", "WRITE"), "scope": ("global",)}

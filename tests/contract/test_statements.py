@@ -37,8 +37,8 @@ def of_mode(statements: tuple[Statement, ...], *modes: str) -> tuple[Statement, 
     return tuple(statement for statement in statements if statement.mode in modes)
 
 
-def explain(graph: Graph, statement: Statement) -> tuple[list[str], neo4j.ResultSummary]:
-    text = statement.body.replace("CYPHER 25", "CYPHER 25 EXPLAIN", 1)
+def explain(graph: Graph, statement: Statement, form: str = "body") -> tuple[list[str], neo4j.ResultSummary]:
+    text = getattr(statement, form).replace("CYPHER 25", "CYPHER 25 EXPLAIN", 1)
     with graph.session() as session:
         result = session.run(text, arguments(statement, graph.tenant, graph.dimension))
         return list(result.keys()), result.consume()
@@ -77,10 +77,11 @@ def test_its_columns_are_the_headers(graph: Graph, statement: Statement) -> None
     assert columns == [column.name for column in statement.columns]
 
 
+@pytest.mark.parametrize("form", ["body", "in_one_row"])
 @named(tuple(statement for statement in STATEMENTS if statement.scope == "namespace"))
-def test_it_finds_its_nodes_by_an_index(graph: Graph, statement: Statement) -> None:
+def test_it_finds_its_nodes_by_an_index(graph: Graph, statement: Statement, form: str) -> None:
     """A plan that reads all nodes of a label grows with every other tenant."""
-    _, summary = explain(graph, statement)
+    _, summary = explain(graph, statement, form)
     scans = [name for name in operators(summary.plan) if re.match(r"AllNodesScan|\w*ByLabels?Scan", name)]
     assert scans == []
 
@@ -123,6 +124,13 @@ def test_both_doors_write_rows_of_the_promised_shape(graph: Graph, statement: St
     assert through_driver, "the sample arguments change nothing: nothing was compared"
     through_call = rows(graph, call(statement), parameters)
     assert [shape(row) for row in through_call] == [shape(row) for row in through_driver]
+
+
+@named(of_mode(STATEMENTS, "READ"))
+def test_in_one_row_are_its_rows(graph: Graph, statement: Statement) -> None:
+    parameters = arguments(statement, graph.tenant, graph.dimension)
+    [row] = rows(graph, statement.in_one_row, parameters)
+    assert row["rows"] == [list(found.values()) for found in rows(graph, statement.body, parameters)]
 
 
 def shape(row: dict[str, Any]) -> dict[str, str]:
