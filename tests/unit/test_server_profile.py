@@ -68,8 +68,9 @@ def test_nothing_is_reported_or_recorded_that_nobody_asked_for(key: str, value: 
     assert configuration()[key] == value
 
 
-def test_plans_are_kept_while_counts_change() -> None:
+def test_plans_are_kept_and_the_vector_index_stays_in_few_parts() -> None:
     assert configuration()["dbms.cypher.min_replan_interval"] == "10m"
+    assert configuration()["internal.dbms.index.vector.merge_policy"] == "TIERED"
 
 
 def test_the_page_cache_is_a_setting() -> None:
