@@ -1,4 +1,4 @@
-"""Speed of activation and ingest, and recall of the vector index, as ratios within one run on one server.
+"""Speed of activation and ingest, and recall of `fluxmem.search`, as ratios within one run on one server.
 
     python benchmarks/latency.py [--size 10000] [--tenants 100] [--rounds 200] [--seed 0]
 

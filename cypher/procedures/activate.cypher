@@ -150,8 +150,8 @@ CALL (words, query, taught) {
   WITH memory, memory.id AS id, cosine, found, lucene, named, learned, ways
   ORDER BY found DESC, learned DESC, id LIMIT 160
   WITH memory, id, named, learned, ways, CASE WHEN found THEN coalesce(lucene, 0.0) END AS lucene, CASE
-    WHEN found AND cosine IS NULL THEN 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1
-    ELSE cosine END AS cosine
+    WHEN found AND cosine IS NULL AND $embedding IS NOT NULL
+    THEN 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 ELSE cosine END AS cosine
   RETURN collect({memory: memory, id: id, cosine: cosine, lucene: lucene, named: named, learned: learned, ways: ways}) AS pool,
     min(cosine) AS lowest, max(cosine) - min(cosine) AS width, min(lucene) AS least, max(lucene) - min(lucene) AS breadth
 }

@@ -145,8 +145,8 @@ CALL (words, query, taught) {
   WITH memory, memory.id AS id, cosine, found, named, learned, ways
   ORDER BY found DESC, learned DESC, id LIMIT 160
   WITH memory, id, named, learned, ways, found, CASE
-    WHEN found AND cosine IS NULL THEN 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1
-    ELSE cosine END AS cosine
+    WHEN found AND cosine IS NULL AND $embedding IS NOT NULL
+    THEN 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 ELSE cosine END AS cosine
   ORDER BY cosine DESC, id
   RETURN collect(id) AS ids, collect({cosine: cosine}) AS scored,
     collect(CASE WHEN found THEN memory.text ELSE '' END) AS texts, collect(coalesce(memory.speaker, '')) AS speakers,

@@ -18,6 +18,7 @@ CALL () {
     ) SCORE AS score
   RETURN memory, score
   UNION ALL
+  // Twice, since the LIMIT of an index takes a number or a parameter only.
   UNWIND CASE WHEN $topK > 70 THEN [true] ELSE [] END AS many
   MATCH (memory:Memory)
     SEARCH memory IN (

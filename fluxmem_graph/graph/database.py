@@ -118,7 +118,7 @@ class Database:
             seen["db.response.returned_rows"] = len(rows)
             return rows
 
-    def together(self, calls: Sequence[Call], **shared: Any) -> list[list[Row]]:
+    def together(self, calls: Sequence[Call], /, **shared: Any) -> list[list[Row]]:
         """Run statements of the catalogue in one transaction, in order, and return the rows of each.
 
         `shared` are arguments of all. One without a row takes all back, and an empty list is returned.

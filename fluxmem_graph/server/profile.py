@@ -24,8 +24,8 @@ PASSWORD: Final = "password"
 _PORTS_TRIED: Final = 100
 _HASH_ROUNDS: Final = 1024
 # Plans are kept: statements find their nodes by an index whatever the counts are, and while these change the
-# server would make plans every ten seconds, which took a fifth of an ingest's time. The vector index merges its
-# parts in tiers: by default up to 49 small ones stay, and a query among 100,000 memories goes through each.
+# server would make plans every ten seconds, which took a fifth of an ingest's time. The vector index merges
+# in tiers: by default up to 49 small parts stay, and a query among 100,000 memories goes through each.
 _CONFIGURATION: Final = """\
 # Written anew at each start: change the settings, not this file.
 server.default_listen_address={host}

@@ -56,9 +56,9 @@ def run_until(self, name, /, **arguments):
     until_killed([name])
     return run(self, name, **arguments)
 
-def together_until(self, work):
+def together_until(self, work, /, **shared):
     until_killed({name for name, _ in work})
-    return together(self, work)
+    return together(self, work, **shared)
 
 Database.run, Database.together = run_until, together_until
 with FluxMem.connect(load_settings(embedder="hashing", namespace=namespace)) as memory:
