@@ -8,26 +8,12 @@
 //
 // mode: READ
 CYPHER 25
-CALL () {
-  UNWIND CASE WHEN $topK <= 70 THEN [true] ELSE [] END AS few
-  MATCH (memory:Memory)
-    SEARCH memory IN (
-      VECTOR INDEX memory_embedding FOR $embedding
-      WHERE memory.namespace = $namespace AND memory.status = 'active'
-      LIMIT 70
-    ) SCORE AS score
-  RETURN memory, score
-  UNION ALL
-  // Twice, since the LIMIT of an index takes a number or a parameter only.
-  UNWIND CASE WHEN $topK > 70 THEN [true] ELSE [] END AS many
-  MATCH (memory:Memory)
-    SEARCH memory IN (
-      VECTOR INDEX memory_embedding FOR $embedding
-      WHERE memory.namespace = $namespace AND memory.status = 'active'
-      LIMIT $topK
-    ) SCORE AS score
-  RETURN memory, score
-}
+MATCH (memory:Memory)
+  SEARCH memory IN (
+    VECTOR INDEX memory_embedding FOR $embedding
+    WHERE memory.namespace = $namespace AND memory.status = 'active'
+    LIMIT CASE WHEN $topK < 70 THEN 70 ELSE $topK END
+  ) SCORE AS score
 RETURN memory.id AS id, 2 * score - 1 AS cosine
 ORDER BY cosine DESC, id
 LIMIT $topK

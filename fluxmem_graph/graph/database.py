@@ -1,6 +1,6 @@
 """One connection to Neo4j: statements in, plain Python values out, driver errors made ours."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -190,14 +190,16 @@ def _brief(parameters: Mapping[str, Any]) -> Row:
 
 
 def _rows(result: neo4j.Result) -> list[Row]:
-    keys = result.keys()
-    return [dict(zip(keys, map(_native, record.values()), strict=True)) for record in result]
+    return _named(result.keys(), (record.values() for record in result))
 
 
 def _listed(statement: Statement, result: neo4j.Result) -> list[Row]:
     [record] = result
-    keys = [column.name for column in statement.columns]
-    return [dict(zip(keys, map(_native, values), strict=True)) for values in record["rows"]]
+    return _named([column.name for column in statement.columns], record["rows"])
+
+
+def _named(keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Row]:
+    return [dict(zip(keys, map(_native, values), strict=True)) for values in rows]
 
 
 def _native(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -113,9 +114,9 @@ def test_operations_that_are_gone_when_their_turn_comes_are_not_found(
     report = memory.ingest([NewMemory(f"fact {n}") for n in range(3)])
     together = memory.database.together
 
-    def erased_first(calls: Sequence[Call]) -> list[list[Row]]:
+    def erased_first(calls: Sequence[Call], /, **shared: Any) -> list[list[Row]]:
         memory.erase_namespace()
-        return together(calls)
+        return together(calls, **shared)
 
     monkeypatch.setattr(memory.database, "together", erased_first)
     with pytest.raises(NotFound, match="erased in namespace"):
