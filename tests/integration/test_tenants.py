@@ -114,6 +114,16 @@ def test_nearer_memories_of_another_tenant_cost_no_result(tenant: Tenants) -> No
         assert all("gardens" in hit.content for hit in hits)
 
 
+def test_a_bare_search_is_full_though_more_than_it_looks_at_are_nearer_elsewhere(tenant: Tenants) -> None:
+    ours, theirs = tenant(), tenant()
+    ours.add_many([NewMemory(f"note {n} on gardens and rain") for n in range(10)])
+    theirs.add_many([NewMemory(f"tulips in spring {n}") for n in range(90)])
+    vector = ours.embedder.embed(["tulips in spring"])[0].tolist()
+    found = ours.database.call("CALL fluxmem.search($n, $vector, 5)", n=ours.namespace, vector=vector)
+    assert len(found) == 5
+    assert {row["id"] for row in found} <= ids(ours)
+
+
 @pytest.mark.parametrize(
     "name", ["a'b", 'a" OR 1=1 //', "*", "ns* OR namespace_key:*", "名前", "a:b^0 +c", "\\"]
 )
